@@ -20,7 +20,11 @@ def expression(draw: Conditions, scope: Scope) -> tuple[str, str, bool] | None:
         return None
     value: Value = draw.pick(known)
     makers: list[Callable[[Conditions, Value, list[Value]], tuple[str, str, bool] | None]] = [
-        _of_list if value.is_list else _KINDS.get(value.base, _of_any),
+        _of_vector
+        if value.base.startswith("Vector")
+        else _of_list
+        if value.is_list
+        else _KINDS.get(value.base, _of_any),
         _of_any,
     ]
     return draw.pick(makers)(draw, value, known)
@@ -61,6 +65,9 @@ def _of_text(draw: Conditions, value: Value, _known: list[Value]) -> tuple[str, 
             ('size(split({}, "o"))', "I64", False),
             ('ends_with({}, "g")', "Bool", False),
             ("to_integer({})", "I64", False),
+            ('matches({}, "^[a-m].*o")', "Bool", False),
+            ('matches({}, "(?i)D|g$")', "Bool", False),
+            ('any($w in split({0}, " ") where length($w) > 2 and $w != {0})', "Bool", False),
         ]
     )
     return text.format(value.text), base, is_list
@@ -86,12 +93,25 @@ def _of_datetime(draw: Conditions, value: Value, _known: list[Value]) -> tuple[s
     return text.format(value.text), base, False
 
 
-def _of_list(draw: Conditions, value: Value, _known: list[Value]) -> tuple[str, str, bool]:
+def _of_list(draw: Conditions, value: Value, known: list[Value]) -> tuple[str, str, bool]:
+    if draw.chance(3):
+        quantifier, constant = draw.pick(["any", "all", "none"]), draw.constant(value.base)
+        same = [other.text for other in known if other.base == value.base and not other.is_shaped]
+        right = draw.pick(same) if same and draw.chance(3) else constant
+        operator = draw.pick(["=", "!=", "<", ">="])
+        return f"{quantifier}($w in {value.text} where $w {operator} {right})", "Bool", False
     if draw.chance(3):
         return f"{value.text}[{draw.pick(['0', '1'])}]", value.base, False
     if draw.chance(3):
         return f"slice({value.text}, 1)", value.base, True
     return f"size({value.text})", "I64", False
+
+
+def _of_vector(draw: Conditions, value: Value, known: list[Value]) -> tuple[str, str, bool]:
+    same = [other.text for other in known if other.base == value.base]
+    other = draw.pick(same) if draw.chance(2) else draw.vector(value.base)
+    # Others than this distance hang on the last digits.
+    return f"round(l2_distance({value.text}, {other}) * 1000)", "F64", False
 
 
 def _of_any(draw: Conditions, value: Value, _known: list[Value]) -> tuple[str, str, bool] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import groupby, pairwise
@@ -10,7 +11,7 @@ from typing import Any
 
 from omnigraph.compiler.ir import conditions as cond
 from omnigraph.compiler.ir import values as val
-from omnigraph.compiler.ir.computed import EntityMap
+from omnigraph.compiler.ir.computed import EntityMap, MemberTest
 from omnigraph.compiler.ir.pattern import (
     AntiJoin,
     Block,
@@ -40,6 +41,8 @@ READ_OF_VARIABLES = (
 )
 """The values that read a variable."""
 Assignment = dict[int, Any]
+FIRST_MEMBER = -2
+"""Where the member of a list stands; those of inner tests below."""
 GROUP = -1
 """Where the columns of a group stand."""
 Key = tuple[str, str]
@@ -215,6 +218,10 @@ class Reader:
                 return None if entity is None else self.stored(node, self.key(node.variable, entity))
             case val.PathLength():
                 return row[node.variable]
+            case val.ListMember():
+                return row[FIRST_MEMBER - node.number]
+            case MemberTest():
+                return self.test_list(node, row)
             case val.GroupValue():
                 return row[GROUP][node.projection]
             case val.TextMatch():
@@ -242,6 +249,18 @@ class Reader:
         type_name = self.value(node.type_name, row)
         properties = [self.value(item, row) for item in node.properties]
         return {"type": type_name, "id": id, **ends, "properties": properties}
+
+    def test_list(self, node: MemberTest, row: Assignment) -> bool | None:
+        """Ask every member, and join the answers as `or` and `and` do."""
+        members = self.value(node.list, row)
+        if members is None:
+            return None
+        place = FIRST_MEMBER - node.member.number
+        terms = [self.truth(node.condition, row | {place: member}) for member in members]
+        if node.quantifier is val.Quantifier.ALL:
+            return False if False in terms else None if None in terms else True
+        some = True if True in terms else None if None in terms else False
+        return some if node.quantifier is val.Quantifier.ANY or some is None else not some
 
     def stored(self, node: val.Value, key: Key) -> Any:
         """Return a value of a node or edge."""
@@ -287,6 +306,9 @@ class Reader:
             case cond.TextContains():
                 text, part = self.value(node.text, row), self.value(node.part, row)
                 return None if text is None or part is None else part in text
+            case cond.TextMatches():
+                text, part = self.value(node.text, row), self.value(node.pattern, row)
+                return None if text is None or part is None else re.search(part, text) is not None
             case cond.TextStartsWith():
                 text, part = self.value(node.text, row), self.value(node.prefix, row)
                 return None if text is None or part is None else text.startswith(part)
@@ -332,7 +354,7 @@ class Reader:
             case val.AggregateFunction.SUM:
                 return math.fsum(values) if values else None
             case val.AggregateFunction.AVG:
-                return math.fsum(values) / len(values) if values else None
+                return float(sum(map(Fraction, values)) / len(values)) if values else None
 
     # Ranking
 

@@ -103,7 +103,15 @@ def _integer(text: str) -> int | None:
     return int(text) if digits.isascii() and digits.isdigit() else None
 
 
+def _cosine(left: tuple[float, ...], right: tuple[float, ...]) -> float | None:
+    lengths = math.sqrt(sum(x * x for x in left)) * math.sqrt(sum(x * x for x in right))
+    return 1 - sum(x * y for x, y in zip(left, right, strict=True)) / lengths if lengths else None
+
+
 _OTHERS: dict[str, Callable[..., Any]] = {
+    "cosine_distance": _cosine,
+    "l2_distance": lambda left, right: math.sqrt(sum((x - y) ** 2 for x, y in zip(left, right, strict=True))),
+    "dot_product": lambda left, right: sum(x * y for x, y in zip(left, right, strict=True)),
     "+": lambda left, right: f"{left}{right}",
     "div": lambda left, right: math.trunc(Fraction(left, right)) if right else None,
     "negative": lambda number: -number,

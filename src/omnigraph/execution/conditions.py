@@ -16,6 +16,7 @@ from omnigraph.compiler.ir.conditions import Comparator
 from omnigraph.compiler.ir.values import Computed, Constant, EdgeEnd, End, EntityId, PropertyValue, Value
 from omnigraph.execution.compare_numbers import compare_by_value
 from omnigraph.execution.expressions import Columns, compute_array, compute_each, leaves_of
+from omnigraph.execution.patterns import find_pattern
 
 _ARROW_COMPARISONS = {
     Comparator.EQ: pc.equal,
@@ -52,7 +53,7 @@ def columns_of(condition: ir.Condition) -> set[str]:
             return columns_of_value(value)
         case ir.Compare(_, left, right) | ir.ListContains(left, right):
             return columns_of_value(left) | columns_of_value(right)
-        case ir.TextContains(left, right) | ir.TextStartsWith(left, right):
+        case ir.TextContains(left, right) | ir.TextStartsWith(left, right) | ir.TextMatches(left, right):
             return columns_of_value(left) | columns_of_value(right)
 
 
@@ -97,6 +98,8 @@ def evaluate_on(condition: ir.Condition, rows: Columns) -> pa.BooleanArray:
             return _match_text(pc.match_substring, text, part, rows)
         case ir.TextStartsWith(text, prefix):
             return _match_text(pc.starts_with, text, prefix, rows)
+        case ir.TextMatches(text, pattern):
+            return _match_pattern(text, pattern, rows)
 
 
 def value_array(value: Computed, rows: Columns) -> pa.Array:
@@ -322,6 +325,16 @@ def _match_text(match_, text: Value, part: Value, rows: Columns) -> pa.BooleanAr
         for a, b in zip(texts, parts, strict=True)
     ]
     return pa.array(verdicts, pa.bool_())
+
+
+def _match_pattern(text: Value, pattern: Value, rows: Columns) -> pa.BooleanArray:
+    column, wanted = _column(text, rows), _constant(pattern)
+    if column is not None:
+        return _one_verdict(rows, None) if wanted is None else find_pattern(column, str(wanted))
+    given = _constant(text)
+    if given is None or wanted is None:
+        return _one_verdict(rows, None)
+    return _one_verdict(rows, find_pattern(pa.array([given], pa.string()), str(wanted))[0].as_py())
 
 
 def _verdict_unless_null(column: pa.Array, verdict: bool) -> pa.BooleanArray:

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from omnigraph.base.cancellation import chunks
 from omnigraph.compiler.functions.registry import Failed, apply_to
-from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap
+from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap, MemberTest
 from omnigraph.compiler.ir.conditions import Condition
-from omnigraph.compiler.ir.values import Computed, Constant, Value
+from omnigraph.compiler.ir.values import Computed, Constant, ListMember, Quantifier, Value
 from omnigraph.compiler.types import PropertyType
 from omnigraph.graph.model.arrow_values import to_arrow, to_plain
 from omnigraph.graph.model.entity_maps import make_maps
@@ -54,6 +54,8 @@ def compute_each(value: Value, rows: Columns, judge: Judge) -> list[Any]:
             )
         case Case():
             return _fit(_choose_each(value, rows, judge), value.type)
+        case MemberTest():
+            return _test_lists(value, rows, judge)
         case ConditionTruth(condition):
             verdicts: list[Any] = judge(condition, rows).to_pylist()
             return verdicts
@@ -63,6 +65,46 @@ def compute_each(value: Value, rows: Columns, judge: Judge) -> list[Any]:
 def _make_maps(value: EntityMap, rows: Columns) -> pa.Array:
     fixed = [rows.column(item) for item in value.fixed]
     return make_maps(fixed, [rows.column(item) for item in value.properties], value.type)
+
+
+class MemberRows:
+    """`Columns` of the members of lists: a row for each, with the values of the row that has the list."""
+
+    def __init__(self, rows: Columns, member: ListMember, of_row: list[int], members: list[Any]) -> None:
+        """Take the rows, and for each member the number of its row."""
+        self._rows = rows
+        self._member = member
+        self._of_row = pa.array(of_row, pa.int64())
+        self._members = to_arrow(members, member.type)
+        self.num_rows = len(members)
+
+    def column(self, value: Value) -> pa.Array | None:
+        """Return the members, or the column of another value."""
+        if value == self._member:
+            return self._members
+        found = self._rows.column(value)
+        return None if found is None else found.take(self._of_row)
+
+
+def _test_lists(value: MemberTest, rows: Columns, judge: Judge) -> list[bool | None]:
+    """Return for each row whether a condition is true for the members of its list."""
+    lists = compute_each(value.list, rows, judge)
+    known = [(at, item) for at, item in enumerate(lists) if isinstance(item, tuple)]
+    of_row = [at for at, item in known for _ in item]
+    members = [member for _, item in known for member in item]
+    verdicts = judge(value.condition, MemberRows(rows, value.member, of_row, members)).to_pylist()
+    decides = value.quantifier is not Quantifier.ALL
+    found: list[bool | None] = [None] * len(lists)
+    for at, _ in known:
+        found[at] = not decides
+    for at, verdict in zip(of_row, verdicts, strict=True):
+        if verdict is decides:
+            found[at] = decides
+        elif verdict is None and found[at] is not decides:
+            found[at] = None
+    if value.quantifier is Quantifier.NONE:
+        return [None if item is None else not item for item in found]
+    return found
 
 
 def leaves_of(node: Any) -> Iterator[Value]:

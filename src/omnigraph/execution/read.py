@@ -28,6 +28,7 @@ from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Memory, Views
 from omnigraph.execution.local.run import run_read, stream_read
 from omnigraph.execution.local.trace import Trace
+from omnigraph.execution.patterns import check_patterns
 from omnigraph.execution.plan.build import plan_read
 from omnigraph.execution.plan.choose_access import choose_paths
 from omnigraph.execution.plan.explain import Explanation, explain
@@ -210,6 +211,8 @@ class Reader:
         declared = [(item.name, item.type) for item in query.parameters]
         now = clock.current().now_us() // 1000
         bound = bind_read(query, decode_params(request.params, declared), now)
+        if plan.has_patterns:
+            check_patterns(bound)
         return _PreparedRead(embed_query(bound, snapshot.embedder, budget) if plan.measures else bound, plan)
 
     def _batches(

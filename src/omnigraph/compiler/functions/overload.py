@@ -31,12 +31,15 @@ class Overload:
     result: Callable[[Sequence[PropertyType]], PropertyType]
     compute: Callable[..., Any]
     """Takes plain values that are not NULL; raises NoResult where there is none."""
+    fits: Callable[[Sequence[PropertyType]], bool] = lambda _types: True
+    """Whether arguments of the right kinds fit together."""
 
     def takes(self, types: Sequence[PropertyType]) -> bool:
         """Return whether arguments of these types fit."""
-        return len(types) == len(self.parameters) and all(
-            kind.accepts(type_) for kind, type_ in zip(self.parameters, types, strict=True)
-        )
+        if len(types) != len(self.parameters):
+            return False
+        pairs = zip(self.parameters, types, strict=True)
+        return all(kind.accepts(type_) for kind, type_ in pairs) and self.fits(types)
 
 
 def gives(scalar: Scalar, is_list: bool = False) -> Callable[[Sequence[PropertyType]], PropertyType]:
@@ -67,6 +70,7 @@ NUMBER = Kind("a number", lambda type_: type_.is_plain and type_.scalar.is_numer
 DATE = Kind("Date", _scalar(Scalar.DATE))
 DATETIME = Kind("DateTime", _scalar(Scalar.DATETIME))
 LIST = Kind("a list", lambda type_: type_.is_list)
+VECTOR = Kind("Vector(n)", lambda type_: type_.is_vector)
 
 
 def check_integer(value: int) -> int:

@@ -12,6 +12,7 @@ from omnigraph.compiler.functions.moments import MOMENTS
 from omnigraph.compiler.functions.numbers import NUMBERS
 from omnigraph.compiler.functions.overload import NoResult, Overload
 from omnigraph.compiler.functions.texts import TEXTS
+from omnigraph.compiler.functions.vectors import VECTORS
 from omnigraph.compiler.types import PropertyType
 
 COALESCE = "coalesce"
@@ -19,7 +20,7 @@ COALESCE = "coalesce"
 NEGATIVE, ITEM = "negative", "item"
 """What `-x` and `x[i]` call."""
 
-_PARTS = (NUMBERS, TEXTS, MOMENTS, CASTS)
+_PARTS = (NUMBERS, TEXTS, MOMENTS, CASTS, VECTORS)
 FUNCTIONS: dict[str, tuple[Overload, ...]] = {
     name: tuple(form for part in _PARTS for form in part.get(name, ())) for part in _PARTS for name in part
 }

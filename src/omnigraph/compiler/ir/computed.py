@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from omnigraph.compiler.ir.conditions import Condition
-from omnigraph.compiler.ir.values import BOOL, Computed, EdgeEnd, EntityId, EntityType, PropertyValue, Value
+from omnigraph.compiler.ir.values import (
+    BOOL,
+    Computed,
+    EdgeEnd,
+    EntityId,
+    EntityType,
+    ListMember,
+    PropertyValue,
+    Quantifier,
+    Value,
+)
 from omnigraph.compiler.types import PropertyType
 
 
@@ -37,6 +47,21 @@ class Case(Computed):
     branches: tuple[CaseChoice, ...]
     otherwise: Value
     type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class MemberTest(Computed):
+    """Whether a condition over `member` is true for the members of a list; NULL when the list is NULL."""
+
+    quantifier: Quantifier
+    list: Value
+    member: ListMember
+    condition: Condition
+
+    @property
+    def type(self) -> PropertyType:
+        """Bool."""
+        return BOOL
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,17 @@ class TextStartsWith:
 
 
 @dataclass(frozen=True, slots=True)
+class TextMatches:
+    """Whether a regular expression (RE2) is found in a string; unknown when either is NULL.
+
+    The pattern is a constant or a parameter.
+    """
+
+    text: Value
+    pattern: Value
+
+
+@dataclass(frozen=True, slots=True)
 class IsNull:
     """Whether a value is NULL; never unknown."""
 
@@ -85,4 +96,6 @@ class Not:
     term: Condition
 
 
-Condition: TypeAlias = Compare | ListContains | TextContains | TextStartsWith | IsNull | All | Any | Not
+Condition: TypeAlias = (
+    Compare | ListContains | TextContains | TextStartsWith | TextMatches | IsNull | All | Any | Not
+)

@@ -245,6 +245,16 @@ class Computed:
 
 
 @dataclass(frozen=True, slots=True)
+class ListMember:
+    """The member of a list that the condition of a `MemberTest` looks at."""
+
+    number: int
+    """How many other tests this one is inside of."""
+    name: str
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
 class GroupValue:
     """A column of the groups, by the position of its projection: inside what is computed after grouping."""
 
@@ -270,8 +280,20 @@ Value: TypeAlias = (
     | VectorDistance
     | RankFusion
     | GroupValue
+    | ListMember
     | Computed
 )
+
+
+class Quantifier(StrEnum):
+    """The word of a test, and for how many members of a list its condition must be true."""
+
+    ANY = "any"
+    """At least one: true when it is true for one, else unknown when it is unknown for one, else false."""
+    ALL = "all"
+    """Every: false when it is false for one, else unknown when it is unknown for one, else true."""
+    NONE = "none"
+    """The opposite of ANY."""
 
 
 class AggregateFunction(StrEnum):

@@ -9,7 +9,7 @@ from omnigraph.base.errors import BadInput, ParameterError, ValidationError
 from omnigraph.compiler.functions.registry import Failed, apply_to
 from omnigraph.compiler.ir import conditions as cond
 from omnigraph.compiler.ir import pattern, queries
-from omnigraph.compiler.ir.computed import Call, Case, CaseChoice, ConditionTruth, EntityMap
+from omnigraph.compiler.ir.computed import Call, Case, CaseChoice, ConditionTruth, EntityMap, MemberTest
 from omnigraph.compiler.ir.values import (
     DATETIME,
     Aggregate,
@@ -99,6 +99,9 @@ class _Binder:
             return Case(branches, self.value(node.otherwise), node.type)
         if isinstance(node, EntityMap):
             return node
+        if isinstance(node, MemberTest):
+            members, condition = self.value(node.list), self.condition(node.condition)
+            return MemberTest(node.quantifier, members, node.member, condition)
         assert isinstance(node, ConditionTruth)
         return ConditionTruth(self.condition(node.condition))
 
@@ -162,6 +165,8 @@ class _Binder:
             return cond.ListContains(self.value(node.list), self.value(node.item))
         if isinstance(node, cond.TextContains):
             return cond.TextContains(self.value(node.text), self.value(node.part))
+        if isinstance(node, cond.TextMatches):
+            return cond.TextMatches(self.value(node.text), self.value(node.pattern))
         return cond.TextStartsWith(self.value(node.text), self.value(node.prefix))
 
     def block(self, block: pattern.Block) -> pattern.Block:

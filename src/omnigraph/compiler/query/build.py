@@ -235,7 +235,8 @@ class Builder(ValueBuilder):
         condition = nodes[0]
         check_depth(condition)
         if isinstance(condition, ast.TruthTest) and not isinstance(
-            condition.operand, ast.PropertyAccess | ast.FunctionCall | ast.CaseExpression | ast.BlockValue
+            condition.operand,
+            ast.PropertyAccess | ast.FunctionCall | ast.CaseExpression | ast.BlockValue | ast.ListTest,
         ):
             raise Unacceptable(
                 f"unexpected {expression_text(condition.operand)}: a value alone is not a clause",

@@ -14,8 +14,10 @@ from omnigraph.compiler.query.rule_children import (
     full_span,
     select_kind,
     token_span,
+    variable_of,
 )
 
+_QUANTIFIERS = frozenset(item.value for item in ast.Quantifier)
 _FACTORS = frozenset({"*", "/", "%"})
 TYPE_FUNCTION = "type"
 """The function that returns the name of a node's or edge's type."""
@@ -95,6 +97,14 @@ class ExpressionBuilder(Transformer[Token, Any]):
             message = f"unexpected '{{', {nodes[0]} takes a value in parentheses"
             raise Unacceptable(message, token_span(nodes[1]), "patterns have exists { … } and count { … }")
         return ast.BlockValue(ast.BlockFunction(str(nodes[0])), tuple(nodes[2:-1]), full_span(nodes))
+
+    def list_test(self, nodes: Nodes) -> ast.ListTest:
+        """Build `any($x in list where …)`."""
+        if nodes[0] not in _QUANTIFIERS:
+            message = f"{nodes[0]} does not take a condition, expected any, all or none"
+            raise Unacceptable(message, token_span(nodes[0]))
+        quantifier = ast.Quantifier(str(nodes[0]))
+        return ast.ListTest(quantifier, variable_of(nodes[2]), nodes[4], nodes[6], full_span(nodes))
 
     def branch(self, nodes: Nodes) -> ast.CaseBranch:
         """Build `when … then …`."""

@@ -69,12 +69,13 @@ conjunction: unary (AND unary)*
         | operand INDEX expr RSQB                   -> index
 ?read_variable: VAR                                 -> variable
               | VAR DOT name                        -> property
-?other: literal | null | now | alias | group | call | case | block_value
+?other: literal | null | now | alias | group | call | case | block_value | list_test
       | aggregate | text_call | nearest | bm25 | rrf
 group: LPAR condition RPAR
 call: IDENT LPAR [expr (COMMA expr)*] RPAR
 block_value: EXISTS LBRACE clause+ RBRACE
            | AGGREGATE LBRACE clause+ RBRACE
+list_test: IDENT LPAR VAR IN expr WHERE condition RPAR
 case: CASE branch+ [ELSE expr] END
 branch: WHEN condition THEN expr
 

@@ -69,6 +69,9 @@ def _computed(node: ast.ComputedExpression) -> str:
             ]
             last = "" if node.otherwise is None else f"else {expression_text(node.otherwise)} "
             return f"case {' '.join(branches)} {last}end"
+        case ast.ListTest():
+            head = f"{node.quantifier}(${node.variable.name} in {expression_text(node.list)}"
+            return f"{head} where {condition_text(node.condition)})"
         case ast.ConditionValue():
             return f"({condition_text(node.condition)})"
         case ast.BlockValue():

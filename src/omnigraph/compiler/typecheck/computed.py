@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import reduce
 
 from omnigraph.compiler.functions.registry import COALESCE, FUNCTIONS, ITEM, NAMES, NEGATIVE, find_overload
+from omnigraph.compiler.functions.vectors import VECTORS
 from omnigraph.compiler.ir.computed import Call, Case, CaseChoice, ConditionTruth
 from omnigraph.compiler.ir.conditions import Comparator, Compare
 from omnigraph.compiler.ir.values import I64, Constant, Value
@@ -17,6 +18,13 @@ from omnigraph.compiler.typecheck.clauses import check_block_value
 from omnigraph.compiler.typecheck.conditions import check_condition
 from omnigraph.compiler.typecheck.expressions import check_expression
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
+from omnigraph.compiler.typecheck.special_functions import (
+    MATCHES,
+    as_vector,
+    check_list_test,
+    check_matches,
+    count_members,
+)
 from omnigraph.compiler.typecheck.types import are_alike
 from omnigraph.compiler.types import PropertyType, Scalar
 
@@ -46,13 +54,21 @@ def check_computed(check: CheckContext, scope: Scope, node: ast.ComputedExpressi
             return _check_case(check, scope, node)
         case ast.BlockValue():
             return _check_block_value(check, scope, node)
+        case ast.ListTest():
+            return check_list_test(check, scope, node)
         case ast.ConditionValue():
             condition = check_condition(check, scope, node.condition)
             return None if condition is None else ConditionTruth(condition)
     raise AssertionError(f"no expression is a {type(node).__name__}")
 
 
-def _check_block_value(check: CheckContext, scope: Scope, node: ast.BlockValue) -> Value:
+def _check_block_value(check: CheckContext, scope: Scope, node: ast.BlockValue) -> Value | None:
+    if count_members(scope):
+        message = (
+            f"{node.function} {{ }} cannot stand inside any, all or none: a pattern is matched once a row"
+        )
+        check.report("T25", message, node.span)
+        return None
     found = check_block_value(check, scope, node)
     if node.function is ast.BlockFunction.COUNT:
         return found
@@ -66,8 +82,10 @@ def _check_function(check: CheckContext, scope: Scope, node: ast.FunctionCall) -
     if name in ENTITY_FUNCTIONS:
         check.report("T7", f"{name} needs a node or an edge, as in {name}($v)", node.span)
         return None
+    if name == MATCHES:
+        return check_matches(check, scope, node)
     if name not in NAMES:
-        hint = _OTHER_SPELLINGS.get(name) or suggest(name, [*ENTITY_FUNCTIONS, *NAMES, *KEYWORDS])
+        hint = _OTHER_SPELLINGS.get(name) or suggest(name, [*ENTITY_FUNCTIONS, MATCHES, *NAMES, *KEYWORDS])
         check.report(
             UNCODED, f"unknown function {name!r}", node.name.span, hint or f"there are {_list_names()}"
         )
@@ -76,7 +94,7 @@ def _check_function(check: CheckContext, scope: Scope, node: ast.FunctionCall) -
 
 
 def _list_names() -> str:
-    return ", ".join(sorted(NAMES))
+    return ", ".join(sorted({MATCHES, *NAMES}))
 
 
 def _call(
@@ -91,6 +109,8 @@ def _call(
                 "T25", f"{_shown(function)} of null is null", node.span, "leave it out, or use coalesce"
             )
             return None
+    if function in VECTORS:
+        arguments = tuple(map(as_vector, arguments))
     types = tuple(item.type for item in arguments)
     form = find_overload(function, types)
     if form is None:

@@ -113,7 +113,7 @@ def check_variable(check: CheckContext, scope: Scope, node: ast.VariableReferenc
         return None
     variable = found.variable
     if variable is None:
-        return None
+        return found.value
     if variable.kind is VariableKind.EDGE:
         message = f"edge variable ${node.name} cannot be used bare"
         check.report("T23", message, node.span, f"read one of its values, for example ${node.name}.id")
@@ -137,6 +137,8 @@ def check_property(
         return None
     variable = found.variable
     if variable is None:
+        if found.value is not None:
+            check.report(code, f"${name} is a value and has no property {wanted!r}", node.property.span)
         return None
     owners = check.owners(variable)
     if not owners:

@@ -37,6 +37,8 @@ class Bound:
     variable: Variable | None
     is_own: bool = True
     """Whether the block introduces it; else it only has fewer types there."""
+    value: Value | None = None
+    """What the name stands for, if that is not a variable of the pattern."""
 
     @property
     def kind(self) -> VariableKind | None:

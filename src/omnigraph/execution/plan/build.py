@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from omnigraph.compiler.ir.conditions import TextMatches
 from omnigraph.compiler.ir.pattern import (
     AntiJoin,
     Block,
@@ -59,7 +60,9 @@ def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -
     needed = variables_of_result(query) if optimise else frozenset(range(len(query.variables)))
     block = planner.block(query.match, frozenset(), 1.0, needed, duplicates)
     measures = bool(parts_of(query, VectorDistance))
-    return ReadPlan(query, block, duplicates, optimise, tuple(_plan_rankings(query, planner)), measures)
+    rankings = tuple(_plan_rankings(query, planner))
+    patterns = bool(parts_of(query, TextMatches))
+    return ReadPlan(query, block, duplicates, optimise, rankings, measures, patterns)
 
 
 def _duplicates(query: ReadQuery) -> Duplicates:

@@ -9,7 +9,7 @@ from typing import Any
 
 from omnigraph.compiler.functions.registry import ITEM, NEGATIVE
 from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap
+from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap, MemberTest
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, VariableKind, Way
 from omnigraph.compiler.ir.values import (
     EACH_ROW,
@@ -22,6 +22,7 @@ from omnigraph.compiler.ir.values import (
     EntityKey,
     EntityType,
     GroupValue,
+    ListMember,
     Now,
     Parameter,
     PathLength,
@@ -75,6 +76,8 @@ def condition_text(condition: ir.Condition, variables: Variables) -> str:
             return f"{of(text)} contains {of(part)}"
         case ir.TextStartsWith(text, prefix):
             return f"{of(text)} starts_with {of(prefix)}"
+        case ir.TextMatches(text, pattern):
+            return f"matches({of(text)}, {of(pattern)})"
         case ir.Compare(ir.Comparator.EQ, TextMatch() as match, Constant(True)):
             return of(match)
         case ir.Compare(comparator, left, right):
@@ -86,7 +89,7 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
     match value:
         case Constant(plain, type_):
             return _shorten(_constant(plain, type_))
-        case Parameter(name):
+        case Parameter(name) | ListMember(_, name):
             return f"${name}"
         case RoundedToF32(parameter) | StoredAs(parameter):
             return f"${parameter.name}"
@@ -131,6 +134,9 @@ def _computed_text(value: Computed, variables: Variables) -> str:
     match value:
         case EntityMap(type_name):
             return f"entity({variable_text(type_name.variable, variables)})"
+        case MemberTest(quantifier, members, member, condition):
+            head = f"{quantifier.value}(${member.name} in {value_text(members, variables)}"
+            return f"{head} where {condition_text(condition, variables)})"
         case ConditionTruth(condition):
             return f"({condition_text(condition, variables)})"
         case Call(function, arguments):

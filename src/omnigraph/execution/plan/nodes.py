@@ -189,6 +189,8 @@ class ReadPlan:
     """Rankings that run before the pattern is matched, the parts of a fusion first."""
     measures: bool
     """Whether the query uses vector distances, so that texts may have to be embedded."""
+    has_patterns: bool = False
+    """Whether the query uses regular expressions, which are checked before it runs."""
 
     @property
     def searches(self) -> bool:

@@ -31,7 +31,7 @@ def selectivity(condition: ir.Condition, variables: tuple[Variable, ...], statis
             return max(0.0, 1 - selectivity(term, variables, statistics))
         case ir.IsNull():
             return _NULL_SELECTIVITY
-        case ir.TextContains() | ir.TextStartsWith():
+        case ir.TextContains() | ir.TextStartsWith() | ir.TextMatches():
             return _TEXT_SELECTIVITY
         case ir.ListContains(list_, item):
             return _estimate_membership(list_, item, variables, statistics)

@@ -5,7 +5,7 @@ Columns are encoded so that Spark groups and sorts them as the local engine does
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -20,7 +20,7 @@ from omnigraph.execution.spark.attributes import WEIGHT_COLUMN, Attributes, Valu
 from omnigraph.execution.spark.encoding import sql_type
 from omnigraph.execution.spark.match import Assignments
 from omnigraph.execution.spark.tables import filter_frame
-from omnigraph.execution.spark.tasks import ComputeTask, SumTask
+from omnigraph.execution.spark.tasks import ComputeTask, MeanTask, SumTask
 
 _TOTAL_TYPE = "decimal(38,0)"
 
@@ -155,7 +155,9 @@ def _takes_weights(item: Projection) -> bool:
 
 
 def _aggregate_groups(query: ReadQuery, rows: Any, weight: Any) -> Any:
-    keys, found, sums = [], [], {}
+    keys, found = [], []
+    sums: dict[str, bool] = {}
+    means: dict[str, str] = {}
     for at, item in enumerate(query.projections):
         name = output(at)
         if item.on_groups:
@@ -164,17 +166,19 @@ def _aggregate_groups(query: ReadQuery, rows: Any, weight: Any) -> Any:
             found.append(_aggregate(item.value, F.col(name), weight).alias(name))
             if _is_listed(item.value):
                 sums[name] = item.value.function is AggregateFunction.AVG
+            elif item.value.function is AggregateFunction.AVG:
+                means[name] = f"{name}_n"
+                found.append(_count_of(item.value, F.col(name), weight).alias(means[name]))
         else:
             keys.append(name)
     names = [output(at) for at, item in enumerate(query.projections) if not item.on_groups]
-    rows = rows.groupBy(*keys).agg(*found).select(*names) if found else rows.select(*names).distinct()
+    grouped = rows.groupBy(*keys).agg(*found) if found else rows.distinct()
+    rows = grouped.select(*names, *means.values())
+    if means:
+        rows = rows.mapInArrow(MeanTask(means).__call__, _schema_with(rows, "double", means, means.values()))
     if not sums:
         return rows
-    schema = ", ".join(
-        f"{item.name} {'double' if item.name in sums else item.dataType.simpleString()}"
-        for item in rows.schema
-    )
-    return rows.mapInArrow(SumTask(sums).__call__, schema)
+    return rows.mapInArrow(SumTask(sums).__call__, _schema_with(rows, "double", sums))
 
 
 def _is_listed(node: Aggregate) -> bool:
@@ -202,10 +206,19 @@ def _aggregate(node: Aggregate, column: Any, weight: Any) -> Any:
         return F.collect_set(wide) if node.distinct else F.collect_list(wide)
     wide = column.cast(_TOTAL_TYPE)
     each = wide if weight is None else (wide * weight.cast("decimal(20,0)")).cast(_TOTAL_TYPE)
-    total = (F.sum_distinct(wide) if node.distinct else F.sum(each)).cast("double")
-    if node.function is AggregateFunction.SUM:
-        return total
-    return total / (F.count_distinct(wide) if node.distinct else _count_rows(wide, weight))
+    total = F.sum_distinct(wide) if node.distinct else F.sum(each)
+    return total.cast("double") if node.function is AggregateFunction.SUM else total.cast(_TOTAL_TYPE)
+
+
+def _count_of(node: Aggregate, column: Any, weight: Any) -> Any:
+    return F.count_distinct(column) if node.distinct else _count_rows(column, weight)
+
+
+def _schema_with(rows: Any, kind: str, changed: Collection[str], dropped: Collection[str] = ()) -> str:
+    """Return the schema of a frame with other types for some columns, without others."""
+    kept = (item for item in rows.schema if item.name not in dropped)
+    types = ((item.name, kind if item.name in changed else item.dataType.simpleString()) for item in kept)
+    return ", ".join(f"{name} {type_}" for name, type_ in types)
 
 
 def _count_rows(column: Any, weight: Any) -> Any:

@@ -13,6 +13,7 @@ from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.values import Computed, Constant, Value
 from omnigraph.compiler.types import PropertyType
 from omnigraph.execution.conditions import columns_of, evaluate, evaluate_on, value_array
+from omnigraph.execution.exact_mean import exact_mean
 from omnigraph.execution.spark.attributes import StoredColumn, ValueColumns
 from omnigraph.execution.spark.encoding import decode, encode
 from omnigraph.storage.namespace import SnapshotNamespace
@@ -111,11 +112,37 @@ class SumTask:
             yield pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
+@dataclass(frozen=True)
+class MeanTask:
+    """Divides exact sums of integers by their counts, rounded once."""
+
+    columns: Mapping[str, str]
+    """The columns of sums, and those of the counts beside them."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Divide each sum; the columns of counts are dropped."""
+        dropped = set(self.columns.values())
+        for batch in batches:
+            arrays = {
+                name: _quotients(column, batch.column(self.columns[name])) if name in self.columns else column
+                for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                if name not in dropped
+            }
+            yield pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
+
+
+def _quotients(sums: pa.Array, counts: pa.Array) -> pa.Array:
+    pairs = zip(sums.to_pylist(), counts.to_pylist(), strict=True)
+    return pa.array([None if total is None else int(total) / count for total, count in pairs], pa.float64())
+
+
 def _sums(lists: pa.Array, mean: bool) -> pa.Array:
-    totals = []
+    totals: list[float | None] = []
     for numbers in lists.to_pylist():
-        total = math.fsum(numbers) if numbers else None
-        totals.append(total / len(numbers) if mean and total is not None else total)
+        if mean and numbers:
+            totals.append(exact_mean(numbers))
+        else:
+            totals.append(math.fsum(numbers) if numbers else None)
     return pa.array(totals, pa.float64())
 
 

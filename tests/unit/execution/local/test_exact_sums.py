@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import omnigraph as og
-from omnigraph.execution.local.steps.groups import sum_exactly
+from omnigraph.execution.exact_mean import exact_mean
+from omnigraph.execution.local.steps.exact_sums import average_exactly, sum_exactly
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64, min_value=-1e300, max_value=1e300)
 ROWS = st.lists(st.tuples(FLOATS, st.integers(0, 3), st.integers(1, 50)), max_size=60)
@@ -29,6 +30,21 @@ def test_sums_of_floats_are_the_nearest_to_the_true_ones(rows: list[tuple[float,
 @given(WHOLE)
 def test_sums_of_integers_are_the_nearest_to_the_true_ones(rows: list[tuple[int, int, int]]) -> None:
     _check(rows, np.int64)
+
+
+@given(st.one_of(FLOATS, INTEGERS), st.integers(1, 300))
+def test_the_mean_of_equal_numbers_is_that_number(number: float, times: int) -> None:
+    numbers = np.array([number] * times)
+    groups, counts = np.zeros(times, dtype=np.int64), np.array([times])
+    assert average_exactly(numbers, groups, None, counts).tolist() == [float(number)]
+
+
+@given(st.lists(FLOATS, min_size=1, max_size=60))
+def test_both_engines_round_a_mean_once(numbers: list[float]) -> None:
+    local = average_exactly(
+        np.array(numbers), np.zeros(len(numbers), dtype=np.int64), None, np.array([len(numbers)])
+    )
+    assert [exact_mean(numbers)] == local.tolist()
 
 
 HUGE = {
@@ -62,3 +78,6 @@ def _check(rows: list[tuple[float, int, int]], kind: type) -> None:
         for row, count in zip(rows, each, strict=True):
             true[row[1]] += Fraction(row[0]) * count
         assert sum_exactly(numbers, groups, times, 4).tolist() == [float(total) for total in true]
+        counts = np.bincount(groups, times, minlength=4).astype(np.int64)
+        means = [float(total / max(count, 1)) for total, count in zip(true, counts.tolist(), strict=True)]
+        assert average_exactly(numbers, groups, times, counts).tolist() == means

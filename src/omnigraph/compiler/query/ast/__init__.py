@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omnigraph.compiler.ir.values import AggregateFunction
+from omnigraph.compiler.ir.values import AggregateFunction, Quantifier
 from omnigraph.compiler.query.ast.computed import (
     Arithmetic,
     BlockFunction,
@@ -12,6 +12,7 @@ from omnigraph.compiler.query.ast.computed import (
     ConditionValue,
     FunctionCall,
     IndexAccess,
+    ListTest,
     Negative,
     Operation,
     parts_of,
@@ -125,6 +126,7 @@ __all__ = [
     "InsertStatement",
     "IntLiteral",
     "ListLiteral",
+    "ListTest",
     "Literal",
     "MatchClause",
     "MatchedDeleteStatement",
@@ -147,6 +149,7 @@ __all__ = [
     "PropertyAccess",
     "PropertyAssignment",
     "PropertyMatch",
+    "Quantifier",
     "Query",
     "Read",
     "ReturnClause",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from omnigraph.compiler.ir.values import Quantifier
 from omnigraph.compiler.query.ast.expressions import (
     AggregateCall,
     ComputedExpression,
     Expression,
     Identifier,
     Star,
+    VariableReference,
 )
 from omnigraph.compiler.query.ast.patterns import (
     AndCondition,
@@ -72,6 +74,17 @@ class FunctionCall(ComputedExpression):
 
 
 @dataclass(frozen=True, slots=True)
+class ListTest(ComputedExpression):
+    """`any($x in list where condition)`."""
+
+    quantifier: Quantifier
+    variable: VariableReference
+    list: Expression
+    condition: Condition
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class CaseBranch:
     """`when condition then value`."""
 
@@ -129,6 +142,8 @@ def parts_of(node: Expression | Condition) -> tuple[Expression | Condition, ...]
             return (*pairs, *(() if node.otherwise is None else (node.otherwise,)))
         case ConditionValue():
             return (node.condition,)
+        case ListTest():
+            return node.list, node.condition
         case AndCondition() | OrCondition():
             return node.terms
         case NotCondition():

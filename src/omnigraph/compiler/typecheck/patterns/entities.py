@@ -26,6 +26,9 @@ def check_entity_call(
         return None
     variable = found.variable
     if variable is None:
+        if found.value is not None:
+            message = f"{function} needs a node or an edge, ${name} is a value"
+            check.report("T7", message, node.variable.span)
         return None
     if variable.kind not in (VariableKind.NODE, VariableKind.EDGE):
         message = f"{function} needs a node or an edge, ${name} is a path length"

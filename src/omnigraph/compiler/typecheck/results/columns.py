@@ -131,6 +131,8 @@ class ResultColumns:
             report_unbound(check, self._scope, node.variable, "T6")
             return []
         if found.variable is None:
+            if found.value is not None:
+                check.report("T6", f"${name} is a value and has no properties", node.span)
             return []
         owners = check.owners(found.variable)
         if not owners:

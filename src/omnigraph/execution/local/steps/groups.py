@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from omnigraph.base.cancellation import chunks
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Value
 from omnigraph.execution.group_values import compute_on_groups
@@ -18,15 +14,11 @@ from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.sizes import check_fits_one_array
 from omnigraph.execution.local.frame import NULL, Frame, Positions, combine_keys, sum_weights
 from omnigraph.execution.local.sorting import distinct_rows, lexical_order
+from omnigraph.execution.local.steps.exact_sums import average_exactly, sum_exactly
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.used_variables import counts_rows
 from omnigraph.graph.model.columns import arrow_type
 
-_MAX_EXACT_INTEGER = 2**53
-_MAX_SAFE_SUM = 2.0**1020
-"""No intermediate result of a sum below it exceeds the range of F64."""
-_SUMS_PER_CHECKPOINT = 1 << 14
-"""Sums that are computed in Python between two checkpoints."""
 _NUMBER_BYTES = 8
 """Bytes of a position, or of a rank."""
 
@@ -200,99 +192,7 @@ def _aggregate_numbers(node: Aggregate, values: Values, frame: Frame, groups: Gr
         numbers, of_row, weights = numbers[kept], of_row[kept], None
     counts = sum_weights(of_row, weights, groups.count)
     if node.function is AggregateFunction.AVG:
-        found = _average(numbers, of_row, weights, counts)
+        found = average_exactly(numbers, of_row, weights, counts)
     else:
         found = sum_exactly(numbers, of_row, weights, groups.count)
     return pa.array(found, pa.float64(), mask=counts == 0)
-
-
-def _average(
-    numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
-    groups: Positions,
-    weights: Positions | None,
-    counts: Positions,
-) -> npt.NDArray[np.float64]:
-    """Return the mean of each group, which is finite even if the sum of finite numbers is not."""
-    totals = sum_exactly(numbers, groups, weights, len(counts))
-    means = totals / np.maximum(counts, 1)
-    beyond = np.flatnonzero(np.isinf(totals))
-    if len(beyond):
-        exact = _sum_fractions(numbers, groups, weights, len(counts))
-        means[beyond] = [_round_to_float(exact[at] / int(counts[at])) for at in beyond]
-    return means
-
-
-def sum_exactly(
-    numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
-    groups: Positions,
-    weights: Positions | None,
-    count: int,
-) -> npt.NDArray[np.float64]:
-    """Return the sum of each group, rounded once at the end, so that it does not depend on the order.
-
-    A sum beyond the range of F64 is infinite.
-    """
-    if len(numbers) == 0:
-        return np.zeros(count)
-    largest = float(np.abs(numbers.astype(np.float64)).max(initial=0.0))
-    times = 1.0 if weights is None else float(weights.max(initial=1))
-    if numbers.dtype.kind in "iu" and largest * times * max(len(numbers), 1) < _MAX_EXACT_INTEGER:
-        each = numbers.astype(np.float64)
-        return np.bincount(groups, each if weights is None else each * weights, minlength=count).astype(
-            np.float64
-        )
-    rows = times * len(numbers)
-    if numbers.dtype.kind in "iu" or rows >= 2**26 or largest * rows >= _MAX_SAFE_SUM:
-        totals = _sum_fractions(numbers, groups, weights, count)
-        return np.array([_round_to_float(total) for total in totals], dtype=np.float64)
-    return _split_sums(numbers.astype(np.float64), groups, weights, count)
-
-
-def _split_sums(
-    numbers: npt.NDArray[np.float64], groups: Positions, weights: Positions | None, count: int
-) -> npt.NDArray[np.float64]:
-    """Sum the halves of mantissas by exponent, which is exact, then round once."""
-    mantissas, exponents = np.frexp(numbers)
-    scaled = np.ldexp(mantissas, 53)
-    high = np.floor(scaled / 2**27)
-    low = scaled - high * 2**27
-    least = int(exponents.min(initial=0))
-    levels = np.arange(least, int(exponents.max(initial=0)) + 1)
-    if count * len(levels) > max(1 << 20, 4 * len(numbers)):
-        levels, exponents = np.unique(exponents, return_inverse=True)
-        least = 0
-    place = groups * len(levels) + (exponents - least)
-    size = count * max(len(levels), 1)
-    if weights is not None:
-        high, low = high * weights, low * weights
-    tops = np.bincount(place, high, minlength=size).reshape(count, -1)
-    rests = np.bincount(place, low, minlength=size).reshape(count, -1)
-    tops, rests = np.ldexp(tops, levels - 26), np.ldexp(rests, levels - 53)
-    totals = np.empty(count, dtype=np.float64)
-    for part in chunks(count, _SUMS_PER_CHECKPOINT):
-        pairs = zip(tops[part], rests[part], strict=True)
-        totals[part] = [math.fsum([*top, *rest]) for top, rest in pairs]
-    return totals
-
-
-def _sum_fractions(
-    numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
-    groups: Positions,
-    weights: Positions | None,
-    count: int,
-) -> list[Fraction]:
-    """Return the exact sum of each group, slowly."""
-    totals = [Fraction(0)] * count
-    each = np.ones(len(numbers), dtype=np.int64) if weights is None else weights
-    for part in chunks(len(numbers), _SUMS_PER_CHECKPOINT):
-        some = zip(numbers[part].tolist(), groups[part].tolist(), each[part].tolist(), strict=True)
-        for number, at, times in some:
-            totals[at] += Fraction(number) * times
-    return totals
-
-
-def _round_to_float(number: Fraction) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
