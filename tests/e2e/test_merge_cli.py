@@ -177,3 +177,26 @@ def test_a_rebase_is_tried_and_its_conflicts_are_kept(shell: Shell) -> None:
     done = shell.run("branch", "rebase", "work", "--resolutions", "c.json")
     assert done.exit_code == 0, done.stderr
     assert "work is at" in done.stdout
+
+
+def test_conflicts_of_schemas_are_saved_answered_and_merged(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    for branch, type_ in (("main", "I32"), ("work", "String")):
+        og.open(shell.graph.uri, branch=branch).schema.apply(
+            f"node Person {{ shoe: {type_}? }}", mode="extend"
+        )
+    refused = shell.run("branch", "merge", "work", "--conflicts-to", "conflicts.json")
+    assert refused.exit_code == 1
+    assert "node Person.shoe" in refused.stderr
+    file = tmp_path / "conflicts.json"
+    saved = json.loads(file.read_text())
+    (found,) = saved["conflicts"] if isinstance(saved, dict) else saved
+    assert (found["entity_kind"], found["entity_id"]) == ("schema", "node Person.shoe definition")
+    assert found["theirs"] == {"properties": {"declaration": "shoe: String?"}}
+    found["take"] = "theirs"
+    file.write_text(json.dumps(saved))
+    done = shell.run("branch", "merge", "work", "--resolutions", "conflicts.json")
+    assert done.exit_code == 0, done.stderr
+    person = shell.graph.snapshot().catalog.node("Person")
+    assert person is not None
+    assert str(person.by_name["shoe"].type) == "String?"

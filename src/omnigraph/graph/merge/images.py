@@ -7,9 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from omnigraph.base.errors import SchemaChangeUnsupported
+from omnigraph.compiler.catalog.migration.codes import MigrationCode
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import Scalar
-from omnigraph.graph.changes.pairing import pair_columns
+from omnigraph.graph.changes.pairing import ColumnPair, pair_columns
 from omnigraph.graph.model.arrow_values import rows_to_plain, to_arrow
 from omnigraph.graph.model.columns import is_blob_property, table_schema
 from omnigraph.storage.tables.columns import blob_array
@@ -28,13 +30,27 @@ def migrate(rows: pa.Table, old: TableType, new: TableType) -> pa.Table:
     for pair in pair_columns(old, new):
         if pair.old is not None:
             found = rows[pair.old]
-            columns[pair.new] = found.cast(pair.cast) if pair.cast is not None else found
+            columns[pair.new] = found if pair.cast is None else _cast(found, pair, new)
         elif new.by_name[pair.new].type.scalar is Scalar.BLOB:
             columns[pair.new] = pa.nulls(rows.num_rows, _BYTES)
         else:
             columns[pair.new] = pair.default_values(rows.num_rows)
     schema = schema_of_images(new)
     return pa.table([columns[name] for name in schema.names], names=schema.names).cast(schema)
+
+
+def _cast(values: pa.ChunkedArray, pair: ColumnPair, new: TableType) -> pa.ChunkedArray:
+    """Return values in another type; only where a wider type is taken back they may not fit."""
+    try:
+        return values.cast(pair.cast)
+    except pa.ArrowInvalid as error:
+        name = f"{new.name}.{pair.new}"
+        raise SchemaChangeUnsupported(
+            f"the type of {name} cannot go back to {new.by_name[pair.new].type}: stored values do not fit "
+            "into it, change them first",
+            migration_code=MigrationCode.TYPE_CHANGE.value,
+            entity=f"{new.kind}:{name}",
+        ) from error
 
 
 def plain_by_id(table: TableType, rows: pa.Table) -> dict[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import omnigraph as og
+from omnigraph.base import failpoints
 from omnigraph.graph.model.arrow_values import rows_to_plain
 
 BASE = """
@@ -378,3 +379,133 @@ def test_cherry_pick_and_revert_and_rebase_combine_schemas(g: og.Graph) -> None:
     assert person_type is not None
     assert "hat" in person_type.by_name
     assert before.catalog.node("Extra") is None
+
+
+def test_a_property_that_theirs_requires_is_filled_by_an_answer_for_a_row_of_ours(g: og.Graph) -> None:
+    change(g, "work", BASE.replace("age: I32?", "age: I32"))
+    extend(g, "main", "node Person { hat: I32? }")
+    put(g, "main", person("cy", hat=5))
+    (found,) = conflicts(g)
+    assert (found.kind, found.entity_id) == ("ValueConstraintViolation", "cy")
+    image = {"properties": {"age": 9}}
+    g.branches.merge(
+        "work", resolutions=[{"type_name": "Person", "entity_id": "cy", "take": "custom", "image": image}]
+    )
+    assert said(g, "node:Person")["cy"] == {"name": "cy", "age": 9, "hat": 5, "kind": None}
+    with pytest.raises(og.ValidationError):
+        put(g, "main", person("dee"))
+
+
+@pytest.mark.parametrize("more", ["", "node Extra { name: String @key }"])
+def test_a_wider_type_is_not_taken_back_under_values_that_need_it(g: og.Graph, more: str) -> None:
+    wider = BASE.replace("age: I32?", "age: I64?")
+    change(g, "main", wider)
+    widened = g.snapshot().commit_id
+    if more:
+        extend(g, "main", more)
+    put(g, "main", person("cy", age=2**40))
+    with pytest.raises(og.SchemaChangeUnsupported, match="cannot go back"):
+        g.commits.revert(widened)
+    put(g, "main", person("cy", age=2))
+    g.commits.revert(widened)
+    assert said(g, "node:Person")["cy"]["age"] == 2
+    with pytest.raises(og.ValidationError):
+        put(g, "main", person("cy", age=2**40))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [("@range(age, 6..9)", "@range(age, 0..5)"), ("@default(9)", "@range(age, 0..5)")],
+)
+def test_rules_that_no_value_satisfies_together_are_answered(g: og.Graph, ours: str, theirs: str) -> None:
+    g.branches.create("old", "main")
+    g.mutate("query q() { delete Person where age = 30 }")
+    g.mutate("query q() { delete Person where age = 30 }", branch="work")
+    change(g, "main", BASE.replace("age: I32?", f"age: I32? {ours}"))
+    change(g, "work", BASE.replace("age: I32?", f"age: I32? {theirs}"))
+    (found,) = conflicts(g)
+    assert found.entity_id == "node Person.age rules"
+    g.branches.merge("work", resolutions=[{**found.to_json(), "take": "theirs"}])
+    kept = g.snapshot().catalog.node("Person")
+    assert kept is not None
+    assert [(rule.low, rule.high) for rule in kept.ranges] == [(0, 5)]
+    assert kept.by_name["age"].default is None
+
+
+def test_blobs_vectors_and_indexes_of_both_sides_come_together(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "b", "node D { name: String @key  b: Blob?  t: String? }")
+    put(graph, "main", *(node("D", name, b="base64:aGk=", t="x") for name in ("x", "y")))
+    graph.branches.create("work")
+    extend(graph, "work", "node D { v: Vector(2)? @index  w: I32 @default(1) }")
+    extend(graph, "main", "node D { m: Blob?  t: String? @index }")
+    put(graph, "main", node("D", "x", b="base64:aGg=", m="base64:bQ==", t="x"))
+    put(graph, "work", node("D", "y", b="base64:eQ==", t="y", v=[1, 2], w=4), node("D", "n", b="base64:bg=="))
+    graph.branches.merge("work")
+    rows = {
+        row["d.name"]: (row["d.t"], row["d.v"], row["d.w"])
+        for row in graph.query("query q() { match { $d: D } return { $d.name, $d.t, $d.v, $d.w } }")
+    }
+    assert rows == {"x": ("x", None, 1), "y": ("y", [1.0, 2.0], 4), "n": (None, None, 1)}
+    blobs = {name: graph.blob("node", "D", name, "b").read() for name in "xyn"}
+    assert blobs == {"x": b"hh", "y": b"y", "n": b"n"}
+    assert graph.blob("node", "D", "x", "m").read() == b"m"
+
+
+def test_an_edge_of_a_new_type_whose_node_ours_deleted_is_an_orphan(g: og.Graph) -> None:
+    extend(g, "work", "edge Likes: Person -> Person")
+    put(g, "work", {"edge": "Likes", "from": "ada", "to": "bob", "data": {"id": "l"}})
+    extend(g, "main", "node Person { hat: I32? }")
+    g.mutate('query q() { delete Person where name = "bob" }')
+    (found,) = conflicts(g)
+    assert (found.kind, found.type_name, found.entity_id) == ("OrphanEdge", "Likes", "l")
+    keep = {"entity_kind": "node", "type_name": "Person", "entity_id": "bob", "take": "base"}
+    g.branches.merge("work", resolutions=[keep])
+    assert set(said(g, "node:Person")) == {"ada", "bob"}
+    assert set(said(g, "edge:Likes")) == {"l"}
+
+
+def test_branches_that_are_merged_criss_cross_keep_one_identity(g: og.Graph) -> None:
+    extend(g, "work", "node A { name: String @key }\nnode C { name: String @key }")
+    extend(g, "main", "node B { name: String @key }\nnode C { name: String @key }")
+    put(g, "work", node("C", "w"))
+    put(g, "main", node("C", "m"))
+    g.branches.create("copy", "main")
+    g.branches.merge("work")
+    g.branches.merge("copy", into="work")
+    put(g, "work", node("C", "w2"), node("A", "a"))
+    put(g, "main", node("C", "m2"), node("B", "b"))
+    g.branches.merge("work")
+    g.branches.merge("main", into="work")
+    assert set(said(g, "node:C")) == {"m", "m2", "w", "w2"}
+    assert g.diff("main", "work").total == 0
+
+
+def test_a_target_whose_schema_moves_meanwhile_is_looked_at_again(
+    g: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extend(g, "main", "node Person { hat: I32? }")
+    extend(g, "work", "node Person { level: I32 @default(7) }")
+    put(g, "work", person("dee", level=8))
+    came: list[str] = []
+
+    def overtake(point: failpoints.Failpoint) -> None:
+        if point is failpoints.Failpoint.MERGE_AFTER_CHECKS and not came:
+            came.append("once")
+            extend(
+                og.open(g.uri),
+                "main",
+                "node Person { shoe: I32 @default(40) }\nnode Club { name: String @key }",
+            )
+
+    monkeypatch.setattr("omnigraph.graph.merge.work.hit", overtake)
+    g.branches.merge("work")
+    assert came == ["once"]
+    assert said(g, "node:Person")["dee"] == {
+        "name": "dee",
+        "age": None,
+        "kind": None,
+        "hat": None,
+        "level": 8,
+        "shoe": 40,
+    }
+    assert said(g, "node:Club") == {}

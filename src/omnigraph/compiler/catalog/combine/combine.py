@@ -101,16 +101,17 @@ class _Combining:
         while True:
             last = max(catalog.last_id for catalog in self._catalogs.values())
             made = write_catalog(facts, last)
-            text = print_schema(declare(made))
-            try:
-                catalog = plan_migration(made, text, on_branch=True).target
-                broken = self._verify(catalog)
-            except OmniError as error:
-                return self._as_a_whole(error)
+            broken = _find_unfit_default(made)
             if broken is None:
-                found = retire_ids(catalog, *self._catalogs.values())
-                return Combination(found, text)
-            clash, owner, id_ = self._broken(catalog, broken)
+                text = print_schema(declare(made))
+                try:
+                    made = plan_migration(made, text, on_branch=True).target
+                    broken = self._verify(made)
+                except OmniError as error:
+                    return self._as_a_whole(error)
+            if broken is None:
+                return Combination(retire_ids(made, *self._catalogs.values()), text)
+            clash, owner, id_ = self._broken(made, broken)
             side = self.settle(clash)
             if side is None:
                 return Combination(None, clashes=tuple(self._left.values()))
@@ -149,6 +150,21 @@ class _Combining:
                     "make its change again",
                 )
                 return
+
+
+def _find_unfit_default(catalog: Catalog) -> tuple[str, str, str] | None:
+    """Return the first property whose default lies outside a range: one side gave the one, one the other."""
+    for node in catalog.nodes:
+        for limits in node.ranges:
+            default = node.by_name[limits.property].default
+            value = default.value if default is not None else None
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                continue
+            low, high = limits.low, limits.high
+            if (low is not None and value < low) or (high is not None and value > high):
+                name = f"{node.name}.{limits.property}"
+                return node.name, limits.property, f"@default({value}) on {name} is outside its @range"
+    return None
 
 
 def _things(facts: Facts) -> Iterator[tuple[int, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from omnigraph.compiler.catalog.migration.match import TYPE_KINDS, AnyType, types_of
@@ -77,11 +77,10 @@ def refs_of(rule: RuleFact) -> frozenset[Ref]:
 
 def type_of(members: Said) -> PropertyType:
     """Return the type that a property's members make."""
-    scalar, is_list, vector, _ = members["type"]
-    enum = members["enum"]
-    return PropertyType(
-        scalar, members["nullable"], is_list, None if enum is None else tuple(sorted(enum)), vector
-    )
+    kind: PropertyType = members["type"]
+    values = members["enum"]
+    enum = kind.enum if values is None else tuple(sorted(values))
+    return replace(kind, nullable=members["nullable"], enum=enum)
 
 
 class _FactReader:
@@ -123,7 +122,7 @@ class _FactReader:
         type_ = item.type
         return {
             "name": item.name,
-            "type": (type_.scalar, type_.is_list, type_.vector, type_.enum is not None),
+            "type": replace(type_, nullable=False, enum=None if type_.enum is None else ()),
             "nullable": type_.nullable,
             "enum": None if type_.enum is None else frozenset(type_.enum),
             "default": item.default,

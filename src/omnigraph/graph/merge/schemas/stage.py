@@ -30,10 +30,11 @@ class CombinedTables:
         for identity, table in sorted(self._result.items()):
             side, types = (beside, self._theirs) if identity in takes else (base, self._ours)
             old = types[identity]
-            changes = column_changes(_alike(old, table), table)
-            if not changes.is_empty:
-                change_columns(side.table(old.table_key), changes)
+            before = _alike(old, table)
+            between = _still_nullable(before, table)
+            _change(side, old.table_key, before, between)
             stage_rows(side, old.table_key, table.table_key)
+            _change(side, old.table_key, between, table)
             if side is base and old.table_key != table.table_key:
                 base.rename(old.table_key, table.table_key)
         staged = beside.writes()
@@ -43,6 +44,12 @@ class CombinedTables:
                 base.adopt(identity, replace(staged[identity], key=key, elsewhere=True))
             else:
                 base.adopt(identity, as_it_is(beside.state.head.tables[identity], key))
+
+
+def _change(side: WriteBase, key: str, old: TableType, new: TableType) -> None:
+    changes = column_changes(old, new)
+    if not changes.is_empty:
+        change_columns(side.table(key), changes)
 
 
 def as_it_is(entry: TableEntry, key: str) -> WrittenTable:
@@ -56,6 +63,16 @@ def as_it_is(entry: TableEntry, key: str) -> WrittenTable:
         elsewhere=True,
         content=entry.changed_by,
     )
+
+
+def _still_nullable(old: TableType, new: TableType) -> TableType:
+    """Return the new type before its rows are merged, which may be what fills a property that is required."""
+    nullable = {item.id for item in old.properties if item.type.nullable}
+    properties = tuple(
+        replace(item, type=replace(item.type, nullable=True)) if item.id in nullable else item
+        for item in new.properties
+    )
+    return replace(new, properties=properties)
 
 
 def _alike(old: TableType, new: TableType) -> TableType:
