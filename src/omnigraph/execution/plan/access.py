@@ -8,6 +8,8 @@ from typing import Protocol
 
 LARGE_TABLE_ROWS = 100_000
 """A table with fewer rows is read as a whole: that takes milliseconds, and later queries are faster."""
+MANY_ROWS = 1_000_000
+"""So many edges, or ids of nodes, are not read for a few of them, even without an index: storage filters."""
 MAX_LOOKUPS = 256
 """The most values looked up through an index at once, and rows read one by one."""
 MAX_SEARCHED_PAIRS = 64
@@ -31,6 +33,7 @@ class Route(Enum):
 
     ADJACENCY = "adjacency"
     LOOKUPS = "index look-ups"
+    SCANS = "filtered by storage"
 
 
 @dataclass(frozen=True, slots=True)

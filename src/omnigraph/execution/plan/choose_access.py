@@ -260,12 +260,13 @@ class _Chooser:
             return Route.ADJACENCY, "looked up often enough"
         reverse = start == step.target and start != step.source
         near = "dst" if reverse != (step.direction is Direction.BACKWARD) else "src"
-        if near not in self.available.exact_indexes(edge.table_key):
+        is_indexed = near in self.available.exact_indexes(edge.table_key)
+        if not is_indexed and edges < access.MANY_ROWS:
             return Route.ADJACENCY, f"{near} has no index"
-        return (
-            Route.LOOKUPS,
-            f"from about {_format_starts(rows)}, {edges:,} edges not in memory, {near} indexed",
-        )
+        why = f"from about {_format_starts(rows)}, {edges:,} edges not in memory"
+        if is_indexed:
+            return Route.LOOKUPS, f"{why}, {near} indexed"
+        return Route.SCANS, f"{why}, {near} has no index"
 
     def _selectivity(self, conditions: dict[int, ir.Condition], by: tuple[int, ...]) -> float:
         kept = 1.0

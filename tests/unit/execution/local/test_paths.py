@@ -170,6 +170,29 @@ def test_edges_are_looked_up_while_there_is_no_adjacency(uri: str) -> None:
 
 
 @pytest.mark.usefixtures("_tables_are_large")
+def test_the_first_hops_of_many_edges_without_an_index_read_no_adjacency(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "MANY_ROWS", LARGE)
+    graph = og.init(tmp_path / "g", SCHEMA)
+    graph.load([{"type": "Person", "data": {"name": f"p{n}"}} for n in range(300)], mode="append")
+    graph.load([{"edge": "Knows", "from": f"p{n}", "to": f"p{n // 2}"} for n in range(300)], mode="append")
+    cold = og.open(graph.uri, read_only=True)
+    one = 'query q() { match { $p: Person { name: "p30" }  $p knows $f } return { $f.name } }'
+    assert "[filtered by storage: from about 1 row, 300 edges not in memory, src has no index]" in str(
+        cold.explain(one)
+    )
+    two = 'query q() { match { $p: Person { name: "p30" }  $p knows $f  $f knows $g } return { $g.name } }'
+    with telemetry.measure() as counts:
+        assert [cold.query(one).rows, cold.query(two).rows] == [[{"f.name": "p15"}], [{"g.name": "p7"}]]
+    assert counts["tables.columns"] == 0, "no whole column is read"
+    assert counts["tables.finds"] <= 8
+    for _ in range(6):
+        assert cold.query(one).rows == [{"f.name": "p15"}]
+    assert "[adjacency" in str(cold.explain(one)), "asked often enough, all edges are read"
+
+
+@pytest.mark.usefixtures("_tables_are_large")
 def test_the_nearest_are_the_same_whatever_is_in_memory(uri: str) -> None:
     graph = og.open(uri, read_only=True)
     query = (

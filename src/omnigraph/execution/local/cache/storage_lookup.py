@@ -34,6 +34,8 @@ _DISTANCE_ROUNDING = 1e-5
 _LOOKUPS_BEFORE_READING = 16
 """Look-ups after which whole columns are worth reading; a scan counts for _LOOKUPS_PER_SCAN."""
 _LOOKUPS_PER_SCAN = 4
+_LOOKUPS_PER_SEARCH = 2
+"""A search for a few ids without an index counts for so many: all of them would have to be hashed, too."""
 _KEPT_ANSWERS = 8
 """The number of results that are kept with their columns."""
 _MAX_KNOWN_ROWS = 1 << 20
@@ -85,7 +87,8 @@ class StorageLookup:
 
     def find_values(self, column: str, values: pa.Array, *more: str) -> tuple[Positions, pa.Table]:
         """Return the sorted positions of the rows with some values, and these columns of them."""
-        found = self._keep(self._ask_storage(OneOf(column, pc.unique(values)), (column, *more), True))
+        self._count(1 if column in self.columns_with_index(IndexKind.BTREE) else _LOOKUPS_PER_SEARCH)
+        found = self._keep(find_rows(self._table, OneOf(column, pc.unique(values)), (column, *more)))
         return found.positions, found.columns
 
     def find_words(self, column: str, text: str, columns: tuple[str, ...]) -> Positions | None:

@@ -194,7 +194,7 @@ class TableView:
 
     def find_each(self, ids: pa.Array) -> Positions:
         """Return the position of each id, -1 for a missing one."""
-        if self.is_large and len(ids) <= MAX_LOOKUPS and not self.has_column("id") and self._finds_ids:
+        if len(ids) <= MAX_LOOKUPS and not self.has_column("id") and self._finds_ids:
             positions, found = self.stored.find_values("id", ids)
             places = pc.index_in(ids, value_set=found["id"].combine_chunks())
             at = np.asarray(places.fill_null(NULL).to_numpy(zero_copy_only=False), dtype=np.int64)
@@ -203,7 +203,9 @@ class TableView:
 
     @property
     def _finds_ids(self) -> bool:
-        return not self.stored.is_overused and "id" in self.stored.columns_with_index(IndexKind.BTREE)
+        if not self.is_large or self.stored.is_overused:
+            return False
+        return self.rows >= access.MANY_ROWS or "id" in self.stored.columns_with_index(IndexKind.BTREE)
 
     def read_so_far(self) -> tuple[int, int]:
         """Return the requests to storage for this table, and their bytes."""

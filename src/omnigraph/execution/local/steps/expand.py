@@ -97,7 +97,7 @@ class Expander:
     def pieces(self, action: Expand, block: Block, frame: Frame) -> list[int]:
         """Return where to cut a frame so that an expansion gives about PIECE_ROWS rows at a time."""
         traverse = self._traverse(block, action.traverse)
-        if self._uses_index(action, traverse, frame.rows):
+        if self._asks_storage(action, traverse, frame.rows):
             return []
         return find_cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE_ROWS)
 
@@ -187,9 +187,9 @@ class Expander:
     def _look_up_edges(
         self, action: Expand | CountExpand, traverse: Traverse, nodes: Positions
     ) -> StoredEdges | None:
-        """Look up the edges of a few nodes in the index of their ends, if planned; else return None."""
-        if not self._uses_index(action, traverse, len(nodes)):
-            if self._trace and action.route is Route.LOOKUPS and len(nodes):
+        """Let storage find the edges of a few nodes, if planned; else return None."""
+        if not self._asks_storage(action, traverse, len(nodes)):
+            if self._trace and action.route is not Route.ADJACENCY and len(nodes):
                 self._trace.note_deviation(action, Route.ADJACENCY.value)
             return None
         reverse = action.start == traverse.target and action.start != traverse.source
@@ -200,9 +200,9 @@ class Expander:
         edge = self._edge(traverse.edge_type)
         return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
 
-    def _uses_index(self, action: Expand | CountExpand, traverse: Traverse, nodes: int) -> bool:
-        """Return whether edges are looked up: as planned, unless there are more nodes than expected."""
-        if action.route is not Route.LOOKUPS or not 0 < nodes <= MAX_LOOKUPS:
+    def _asks_storage(self, action: Expand | CountExpand, traverse: Traverse, nodes: int) -> bool:
+        """Return whether storage finds edges: as planned, unless there are more nodes than expected."""
+        if action.route is Route.ADJACENCY or not 0 < nodes <= MAX_LOOKUPS:
             return False
         return not all(self._views.has_adjacency(self._edge(way.edge_type).name) for way in traverse.ways)
 
