@@ -122,6 +122,27 @@ def test_after_a_commit_only_the_new_rows_are_read(graph: og.Graph) -> None:
     assert _counted(graph.query, CITIES) == PROBE
 
 
+@pytest.mark.parametrize(
+    ("write", "opened", "read"),
+    [
+        ('insert Knows { from: "p3", to: "p9" }', 1, 1),
+        ('update Person set { age: 7 } where name = "p3"', 1, 1),
+        ('delete Knows where from = "p5"', 1, 0),
+    ],
+)
+def test_after_a_small_write_a_walk_reads_the_new_rows_at_once(
+    graph: og.Graph, write: str, opened: int, read: int
+) -> None:
+    _warm(graph)
+    graph.mutate(f"query m() {{ {write} }}")
+    gq, params = QUERIES["walk"]
+    found = _counted(graph.query, gq, params)
+    assert found.pop("tables.open", 0) <= opened, "the table that was changed"
+    assert found.pop("tables.columns", 0) <= read, "all columns in use of the one new fragment"
+    assert found == PROBE
+    assert _counted(graph.query, gq, params) == PROBE
+
+
 def test_a_branch_that_shares_tables_shares_what_was_read(graph: og.Graph) -> None:
     _warm(graph)
     graph.branches.create("twin")
