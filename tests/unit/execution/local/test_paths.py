@@ -193,6 +193,23 @@ def test_the_first_hops_of_many_edges_without_an_index_read_no_adjacency(
 
 
 @pytest.mark.usefixtures("_tables_are_large")
+def test_who_reads_between_writes_soon_reads_all_edges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "MANY_ROWS", LARGE)
+    graph = og.init(tmp_path / "g", SCHEMA)
+    graph.load([{"type": "Person", "data": {"name": f"p{n}"}} for n in range(300)], mode="append")
+    graph.load([{"edge": "Knows", "from": f"p{n}", "to": f"p{n // 2}"} for n in range(300)], mode="append")
+    one = 'query q() { match { $p: Person { name: "p30" }  $p knows $f } return { $f.name } }'
+    add = "query m($n: String) { insert Knows { from: $n, to: $n } }"
+    for number in range(9):
+        assert graph.query(one).rows == [{"f.name": "p15"}]
+        graph.mutate(add, {"n": f"p{100 + number}"})
+    assert "[adjacency: in memory]" in str(graph.explain(one))
+    assert graph.query(one).rows == [{"f.name": "p15"}]
+
+
+@pytest.mark.usefixtures("_tables_are_large")
 def test_the_nearest_are_the_same_whatever_is_in_memory(uri: str) -> None:
     graph = og.open(uri, read_only=True)
     query = (

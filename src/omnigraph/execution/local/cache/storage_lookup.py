@@ -61,9 +61,16 @@ class StorageLookup:
     """
 
     def __init__(
-        self, table: Table, fragments: tuple[Fragment, ...], on_overused: Callable[[], None] = lambda: None
+        self,
+        table: Table,
+        fragments: tuple[Fragment, ...],
+        on_overused: Callable[[], None] = lambda: None,
+        used: int = 0,
     ) -> None:
-        """Take a table; `on_overused` is called once reading whole columns has become better."""
+        """Take a table; `on_overused` is called once reading whole columns has become better.
+
+        `used` are the look-ups in another version: who reads between writes reads on.
+        """
         self._table = table
         self._on_overused = on_overused
         self._rows = sum(fragment.rows for fragment in fragments)
@@ -73,13 +80,14 @@ class StorageLookup:
         self._starts[numbers] = starts[:-1]
         self._known = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64))
         self._found: tuple[Found, ...] = ()
-        self._used = 0
+        self.used = used
+        """How often storage was asked."""
         self._lock = threading.Lock()
 
     @property
     def is_overused(self) -> bool:
         """Whether there were so many look-ups that reading whole columns is better."""
-        return self._used >= _LOOKUPS_BEFORE_READING
+        return self.used >= _LOOKUPS_BEFORE_READING
 
     def find(self, filter: Filter, columns: tuple[str, ...], indexed: bool) -> Positions:
         """Return the sorted positions of the rows that pass a filter, and keep some of their columns."""
@@ -172,7 +180,7 @@ class StorageLookup:
 
     def _count(self, uses: int) -> None:
         with acquire_cancellable(self._lock):
-            before, self._used = self.is_overused, self._used + uses
+            before, self.used = self.is_overused, self.used + uses
             becomes_overused = self.is_overused and not before
         if becomes_overused:
             self._on_overused()

@@ -66,7 +66,8 @@ class TableView:
         self._grew = grew
         self.fragments = table.fragments()
         self.rows = sum(fragment.rows for fragment in self.fragments)
-        self.stored = StorageLookup(table, self.fragments, grew)
+        used = 0 if older is None else older.stored.used
+        self.stored: StorageLookup = StorageLookup(table, self.fragments, grew, used)
         self._parts: Parts = (
             older._hand_over(table) if older is not None else Parts(table, self.fragments, None)
         )
