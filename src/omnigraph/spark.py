@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from omnigraph.pipeline.error_transport import graph_error
 from omnigraph.pipeline.progress import watch_stages as watched
 from omnigraph.pipeline.session import session, stop, ui_address
 
-__all__ = ["graph_error", "register", "session", "stop", "ui_address", "watched"]
+__all__ = ["attach", "graph_error", "register", "session", "stop", "ui_address", "watched"]
 
 
 def register(spark: Any) -> None:
@@ -16,3 +17,16 @@ def register(spark: Any) -> None:
     from omnigraph.pipeline.datasource import register as register_source
 
     register_source(spark)
+
+
+def attach(
+    spark: Any, uri: Any, name: str = "og", *, storage_options: Mapping[str, str] | None = None
+) -> None:
+    """Make a graph a catalog of a session: `SELECT name FROM og.main.Person VERSION AS OF 7 WHERE age > 40`.
+
+    Namespaces are branches and tags, tables are node and edge types. It works for any session: embedded,
+    somebody else's, a Spark Connect server's, a cluster's.
+    """
+    from omnigraph.pipeline.sql.attach import attach_graph
+
+    attach_graph(spark, uri, name, storage_options)

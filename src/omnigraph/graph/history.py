@@ -162,9 +162,17 @@ def at_time(truth: Truth, state: BranchState, timestamp: datetime | str) -> Comm
         numbers = past.numbers(tip)
         chain, known = tip.incarnation, tip
         place = bisect_right(numbers, moment, key=lambda seq: _held_or(truth, chain, seq, known).created_at)
+        fork = past.fork_of(tip)
+        before = numbers[place - 1] if place else fork.seq if fork is not None else 0
+        if place < len(numbers) and numbers[place] != before + 1:  # what is gone may have been it
+            raise HistoricalVersionReclaimed(
+                f"what branch {state.ref.name!r} was at {timestamp} is no longer stored: a cleanup has removed "
+                f"versions {before + 1} to {numbers[place] - 1}",
+                branch=state.ref.name,
+                timestamp=str(timestamp),
+            )
         if place:
             return _held_or(truth, chain, numbers[place - 1], known)
-        fork = past.fork_of(tip)
         tip = past.at(fork) if fork is not None else None
     if tip is None:
         oldest = datetime.fromtimestamp(moment / 1e6, UTC).isoformat()

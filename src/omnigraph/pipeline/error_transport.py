@@ -20,9 +20,13 @@ def attach_details() -> Iterator[None]:
         yield
     except OmniError as error:
         if not any(note.startswith(_MARK) for note in getattr(error, "__notes__", ())):
-            told = [type(error).__name__, error.message, error.details]
-            error.add_note(_MARK + json.dumps(told, default=str))
+            error.add_note(note_of(error))
         raise
+
+
+def note_of(error: OmniError) -> str:
+    """Return the line from which `graph_error` rebuilds an error."""
+    return _MARK + json.dumps([type(error).__name__, error.message, error.details], default=str)
 
 
 def graph_error(error: BaseException) -> OmniError | None:

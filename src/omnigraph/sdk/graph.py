@@ -354,7 +354,7 @@ class Graph(ReopenableGraph):
         (`7d`, a timedelta); what is not given does not count, and with neither all commits stay. The newest
         commit of every branch and what a tag names always stay.
         """
-        from omnigraph.sdk.maintenance import run_cleanup
+        from omnigraph.execution.run_cleanup import run_cleanup
 
         return run_cleanup(self, keep, older_than, dry_run, message)
 

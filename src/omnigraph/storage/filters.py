@@ -41,6 +41,10 @@ class ComparedColumn:
     operator: Operator
     value: pa.Scalar
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrow sends a scalar date64 as a day, and its time of day is lost; an array is sent as it is.
+        return _compared_column, (self.column, self.operator, pa.array([self.value], self.value.type))
+
 
 @dataclass(frozen=True, slots=True)
 class NullColumn:
@@ -71,6 +75,10 @@ class Negated:
 
 
 Filter: TypeAlias = OneOf | ComparedColumn | NullColumn | AllOf | AnyOf | Negated
+
+
+def _compared_column(column: str, operator: Operator, values: pa.Array) -> ComparedColumn:
+    return ComparedColumn(column, operator, values[0])
 
 
 def matching(dataset: Any, columns: Sequence[str] | None, filter: Filter | None, **options: Any) -> pa.Table:

@@ -1,0 +1,43 @@
+"""A cleanup of a graph that is open, from what its caller asks for."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from datetime import timedelta
+
+from omnigraph.base import clock
+from omnigraph.base.errors import BadInput
+from omnigraph.graph.backup.holds import release_abandoned
+from omnigraph.graph.handle import Graph
+from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, CleanupRequest, cleanup
+from omnigraph.graph.maintenance.cleanup.retention import Limits
+from omnigraph.graph.maintenance.durations import seconds_of
+from omnigraph.graph.manifest.record import storable
+from omnigraph.storage.files.reserve import reserve_released
+
+
+def run_cleanup(
+    graph: Graph, keep: int | None, older_than: timedelta | str | None, dry_run: bool, message: str | None
+) -> Cleanup:
+    """Drop old commits of every branch and remove what nothing needs any more."""
+    if not dry_run:
+        graph._must_be_writable()
+    core = graph._core
+    said = storable("message", message, core.settings.commit_text_bytes)
+    request = CleanupRequest(_limits(keep, older_than), graph.actor, said, dry_run)
+    if not dry_run:
+        release_abandoned(core.truth, core.settings.backup_hold_seconds)
+    with nullcontext() if dry_run else reserve_released(core.truth.store):
+        found = cleanup(core.truth, core.settings, request)
+    if not dry_run:
+        core.tables.clear()  # they may hold versions that are gone
+        core.truth.chains.clear()
+    return found
+
+
+def _limits(keep: int | None, older_than: timedelta | str | None) -> Limits:
+    if keep is not None and (not isinstance(keep, int) or isinstance(keep, bool) or keep < 1):
+        raise BadInput(f"keep is {keep!r}: it must be a whole number of 1 or more, the newest commit stays")
+    age = seconds_of(older_than, "older_than")
+    since = None if age is None else clock.current().now_us() - int(age * 1e6)
+    return Limits(keep, since, idle=False)

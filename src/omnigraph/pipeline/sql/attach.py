@@ -1,0 +1,99 @@
+"""`attach`: a graph as a catalog of a Spark session, whoever made the session and wherever it runs."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from omnigraph.base.errors import BadInput, NotFound, SparkFailed
+from omnigraph.execution.spark.remote import is_remote
+from omnigraph.pipeline.datasource import register
+from omnigraph.pipeline.error_transport import graph_error
+from omnigraph.pipeline.options import STORAGE_PREFIX
+from omnigraph.pipeline.sql.places import open_graph_of
+from omnigraph.pipeline.sql.source import CatalogSource
+from omnigraph.storage.objects import open_store
+
+JAR = Path(__file__).with_name("omnigraph-spark.jar")
+CATALOG_CLASS = "io.omnigraph.spark.GraphCatalog"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_JARS_KNOWN = "spark.omnigraph.catalog.jar"
+
+
+def attach_graph(spark: Any, uri: Any, name: str, storage_options: Mapping[str, str] | None) -> None:
+    """Make a graph a catalog of a session; again with the same graph it does nothing."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or name.lower() == "spark_catalog":
+        raise BadInput(f"{name!r} is not a name for a catalog: use letters, digits and _", name=name)
+    check_spark_version(spark)
+    address = str(open_store(str(uri), dict(storage_options or {})).root_uri)
+    prefix = f"spark.sql.catalog.{name}"
+    storage = {f"{prefix}.{STORAGE_PREFIX}{key}": value for key, value in (storage_options or {}).items()}
+    wanted = {prefix: CATALOG_CLASS, f"{prefix}.graph": address, **storage}
+    known = {key: spark.conf.get(key, None) for key in wanted}
+    if known == wanted:
+        return
+    if known[prefix] is not None:
+        there = spark.conf.get(f"{prefix}.graph", None) or known[prefix]
+        raise BadInput(f"the catalog {name} of this session is {there}: give another name", name=name)
+    open_graph_of(
+        {"graph": address, **{f"{STORAGE_PREFIX}{k}": v for k, v in (storage_options or {}).items()}}
+    )
+    _add_jar(spark)
+    register(spark)
+    spark.dataSource.register(CatalogSource)
+    for key, value in wanted.items():
+        spark.conf.set(key, value)
+    _try_out(spark, name)
+
+
+def check_spark_version(spark: Any) -> None:
+    """Refuse a Spark that the jar was not built for; the data source works there all the same."""
+    built_for = jar_manifest()["Spark-Version"]
+    if spark.version.split(".")[:2] != built_for.split(".")[:2]:
+        raise SparkFailed(
+            f"the SQL catalog is built for Spark {built_for}, and this session is Spark {spark.version}: use "
+            'spark.read.format("omnigraph") there, or a PySpark of that version',
+            version=spark.version,
+        )
+
+
+@cache
+def jar_manifest() -> Mapping[str, str]:
+    """Return what the jar says of itself."""
+    if not JAR.is_file():
+        raise NotFound(
+            f"the jar of the SQL catalog is not installed ({JAR.name}): build it with "
+            'scripts/build_jar.py, or use spark.read.format("omnigraph"), which needs none',
+            path=str(JAR),
+        )
+    with zipfile.ZipFile(JAR) as jar:
+        lines = jar.read("META-INF/MANIFEST.MF").decode().splitlines()
+    return dict(line.split(": ", 1) for line in lines if ": " in line)
+
+
+def _add_jar(spark: Any) -> None:
+    """Give the jar to the session, and to the executors that it has or will have."""
+    if spark.conf.get(_JARS_KNOWN, None) == str(JAR):
+        return
+    if is_remote(spark):
+        spark.addArtifacts(str(JAR))
+    else:
+        quoted = str(JAR).replace("\\", "\\\\").replace("'", "\\'")
+        spark.sql(f"ADD JAR '{quoted}'").collect()
+    spark.conf.set(_JARS_KNOWN, str(JAR))
+
+
+def _try_out(spark: Any, name: str) -> None:
+    """Ask the catalog once, so that what is wrong is told here and not by the first query."""
+    try:
+        spark.sql(f"SHOW NAMESPACES IN {name}").collect()
+    except Exception as error:
+        ours = graph_error(error)
+        if ours is not None:
+            raise ours from error
+        first = str(error).strip().splitlines()[0]
+        raise SparkFailed(f"the SQL catalog does not work in this session: {first}", name=name) from error

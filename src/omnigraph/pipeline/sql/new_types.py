@@ -1,0 +1,80 @@
+"""CREATE TABLE and DROP TABLE as texts of the schema language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql.types import ArrayType, DataType, StructType
+
+from omnigraph.base.errors import BadInput
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.schema.ast import Edge, Node
+from omnigraph.compiler.schema.parser import parse_schema
+from omnigraph.compiler.schema.printer import print_schema
+
+_TYPES = {
+    "string": "String",
+    "boolean": "Bool",
+    "tinyint": "I32",
+    "smallint": "I32",
+    "int": "I32",
+    "bigint": "I64",
+    "float": "F32",
+    "double": "F64",
+    "date": "Date",
+    "timestamp": "DateTime",
+    "timestamp_ntz": "DateTime",
+    "binary": "Blob",
+    "decimal(20,0)": "U64",
+}
+_ENDS = ("from", "to")
+
+
+def type_text(name: str, columns: StructType, properties: Mapping[str, Any]) -> str:
+    """Return the declaration of a new type; the ends of an edge are properties of the table."""
+    told = {key.removeprefix("option."): value for key, value in properties.items()}
+    key = told.get("primary_key") or [word.strip() for word in told.get("key", "").split(",") if word.strip()]
+    is_edge = all(end in told for end in _ENDS)
+    if not is_edge and any(end in columns.fieldNames() for end in _ENDS):
+        raise BadInput(
+            f"{name} has columns from and to: say the types of its ends, as in TBLPROPERTIES "
+            "('from' = 'Person', 'to' = 'Person')",
+            table=name,
+        )
+    for word in key:
+        if word not in columns.fieldNames():
+            raise BadInput(f"the key {word!r} is not a column of {name}", table=name, column=word)
+    lines = []
+    for field in columns:
+        if is_edge and field.name in _ENDS:
+            continue
+        needed = not field.nullable or field.name in key
+        mark = " @key" if key == [field.name] and not is_edge else ""
+        lines.append(f"  {field.name}: {_type(field.name, field.dataType)}{'' if needed else '?'}{mark}")
+    if len(key) > 1 or (is_edge and key):
+        words = {"from": "src", "to": "dst"}
+        lines.append(f"  @key({', '.join(words.get(word, word) if is_edge else word for word in key)})")
+    head = f"edge {name}: {told['from']} -> {told['to']}" if is_edge else f"node {name}"
+    return f"{head} {{\n" + "\n".join(lines) + "\n}\n"
+
+
+def text_without(source: str, table: TableType) -> str:
+    """Return a schema without a type."""
+    tree, kind = parse_schema(source), Node if table.kind == "node" else Edge
+    kept = tuple(
+        item for item in tree.declarations if not (isinstance(item, kind) and item.name.text == table.name)
+    )
+    return print_schema(replace(tree, declarations=kept))
+
+
+def _type(name: str, type_: DataType) -> str:
+    if isinstance(type_, ArrayType):
+        return f"[{_type(name, type_.elementType)}]"
+    said = type_.simpleString()
+    if said not in _TYPES:
+        raise BadInput(
+            f"the column {name} is {said}, which no property is: use one of {', '.join(_TYPES)}", column=name
+        )
+    return _TYPES[said]
