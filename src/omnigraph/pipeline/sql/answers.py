@@ -35,11 +35,11 @@ from omnigraph.pipeline.sql.procedures import PROCEDURES, row_schema
 from omnigraph.pipeline.sql.row_changes import DeletedWhere
 from omnigraph.pipeline.sql.system_tables import system_names, system_schema
 
-Told = Mapping[str, str]
+Question = Mapping[str, str]
 _COMPARABLE = {"comparable": True}
 
 
-def answer(told: Told) -> StructType:
+def answer(told: Question) -> StructType:
     """Answer a question of the catalog."""
     try:
         field = _QUESTIONS[told["ask"]](told)
@@ -55,19 +55,19 @@ def make_answer(schema: StructType | None = None, **facts: Any) -> StructField:
     return StructField("answer", schema or StructType([]), metadata=facts)
 
 
-def _list_namespaces(told: Told) -> StructField:
+def _list_namespaces(told: Question) -> StructField:
     graph = open_graph_of(told)
     above = find_namespace(graph, told["namespace"]) if "namespace" in told else None
     return make_answer(names=list_namespaces(graph, above))
 
 
-def _describe_namespace(told: Told) -> StructField:
+def _describe_namespace(told: Question) -> StructField:
     where = find_namespace(open_graph_of(told), told["namespace"])
     kind = f"tag {where.tag}" if where.tag else f"branch {where.branch}"
     return make_answer(comment=f"facts about {kind}" if where.is_system else kind)
 
 
-def _list_tables(told: Told) -> StructField:
+def _list_tables(told: Question) -> StructField:
     graph = open_graph_of(told)
     where = find_namespace(graph, told["namespace"])
     if where.is_system:
@@ -79,7 +79,7 @@ def _list_tables(told: Told) -> StructField:
     )
 
 
-def _describe_table(told: Told) -> StructField:
+def _describe_table(told: Question) -> StructField:
     graph = open_graph_of(told)
     where = find_namespace(graph, told["namespace"])
     snapshot = find_snapshot(graph, where, told)
@@ -124,13 +124,13 @@ def _type_facts(table: TableType) -> dict[str, str]:
     return {"table": table.table_key, **({"key": ",".join(table.key)} if table.key else {}), **ends}
 
 
-def _write_facts(where: Namespace, told: Told) -> dict[str, str]:
+def _write_facts(where: Namespace, told: Question) -> dict[str, str]:
     """Say which branch is written to; history is only read."""
     is_head = where.branch is not None and "version" not in told and "at" not in told
     return {"branch": str(where.branch)} if is_head else {}
 
 
-def _delete_rows(told: Told) -> StructField:
+def _delete_rows(told: Question) -> StructField:
     graph = open_graph_of(told, False, told["branch"])
     table = find_type(graph.snapshot(), told["table"])
     work = DeletedWhere(table.table_key, read_conditions(table, told["where"]), graph.catalog_at)
@@ -138,7 +138,7 @@ def _delete_rows(told: Told) -> StructField:
     return make_answer(rows=work.rows)
 
 
-def _create_table(told: Told) -> StructField:
+def _create_table(told: Question) -> StructField:
     where = _writable(told)
     graph = open_graph_of(told, False, where.branch)
     try:
@@ -152,7 +152,7 @@ def _create_table(told: Told) -> StructField:
     return make_answer(exists=True)
 
 
-def _drop_table(told: Told) -> StructField:
+def _drop_table(told: Question) -> StructField:
     where = _writable(told)
     graph = open_graph_of(told, False, where.branch)
     snapshot = graph.snapshot()
@@ -162,14 +162,14 @@ def _drop_table(told: Told) -> StructField:
     return make_answer()
 
 
-def _writable(told: Told) -> Namespace:
+def _writable(told: Question) -> Namespace:
     where = find_namespace(open_graph_of(told), told["namespace"])
     if where.branch is None or where.is_system:
         raise BadInput(f"{where.name!r} is read only: name a branch")
     return where
 
 
-def _create_branch(told: Told) -> StructField:
+def _create_branch(told: Question) -> StructField:
     names, given = json.loads(told["namespace"]), json.loads(told["properties"])
     if len(names) != 1:
         raise BadInput(f"a branch has one name, found {'.'.join(names)}")
@@ -181,26 +181,26 @@ def _create_branch(told: Told) -> StructField:
     return make_answer()
 
 
-def _drop_branch(told: Told) -> StructField:
+def _drop_branch(told: Question) -> StructField:
     where = _writable(told)
     open_graph_of(told, False).branches.delete(str(where.branch))
     return make_answer()
 
 
-def _describe_procedure(told: Told) -> StructField:
+def _describe_procedure(told: Question) -> StructField:
     name = told["procedure"].lower()
     if name not in PROCEDURES:
         raise NoSuchName(f"there is no procedure {name!r}")
     return make_answer(PROCEDURES[name].parameters)
 
 
-def _call(told: Told) -> StructField:
+def _call(told: Question) -> StructField:
     graph = open_graph_of(told, False)
     row = PROCEDURES[told["procedure"].lower()].run(graph, **json.loads(told["arguments"]))
     return make_answer(row_schema(row))
 
 
-_QUESTIONS: dict[str, Callable[[Told], StructField]] = {
+_QUESTIONS: dict[str, Callable[[Question], StructField]] = {
     "namespaces": _list_namespaces,
     "namespace": _describe_namespace,
     "tables": _list_tables,
