@@ -166,8 +166,8 @@ def at_time(truth: Truth, state: BranchState, timestamp: datetime | str) -> Comm
         before = numbers[place - 1] if place else fork.seq if fork is not None else 0
         if place < len(numbers) and numbers[place] != before + 1:  # what is gone may have been it
             raise HistoricalVersionReclaimed(
-                f"what branch {state.ref.name!r} was at {timestamp} is no longer stored: a cleanup has removed "
-                f"versions {before + 1} to {numbers[place] - 1}",
+                f"what branch {state.ref.name!r} was at {timestamp} is no longer stored: a cleanup has "
+                f"removed versions {before + 1} to {numbers[place] - 1}",
                 branch=state.ref.name,
                 timestamp=str(timestamp),
             )
