@@ -8,14 +8,14 @@ import pyarrow.compute as pc
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.types import Scalar
-from omnigraph.graph.maintenance.verify.repair_report import Findings
+from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
 from omnigraph.graph.maintenance.verify.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.key_rule import find_misnamed
-from omnigraph.graph.write.integrity.problems import Problem, Problems
+from omnigraph.graph.write.integrity.problems import Problem, Problems, show_value
 from omnigraph.graph.write.integrity.stored import NothingStored
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
@@ -24,6 +24,8 @@ from omnigraph.storage.tables.table import Table, open_dataset
 _ADVICE = (
     "every write is checked, so rows were changed from outside, or the schema was: correct them with a write"
 )
+
+_MAX_NAMED_NODES = 3
 
 
 def verify_rows(store: ObjectStore, schemas: Schemas, history: History, findings: Findings) -> None:
@@ -73,6 +75,29 @@ def _verify(
     if problems.total > len(problems.found):
         more = f"{problems.total - len(problems.found)} more rows break rules"
         findings.add("rule_broken", f"branch {branch}", more, _ADVICE)
+    _note_without_edges(catalog, branch, deltas, findings)
+
+
+def _note_without_edges(
+    catalog: Catalog, branch: str, deltas: dict[str, TableDelta], findings: Findings
+) -> None:
+    """Report nodes that have no edge of a type whose `@card` asks for some: writes let them be."""
+    for edge in catalog.edges:
+        nodes = deltas.get(f"node:{edge.source}")
+        if edge.cardinality.low == 0 or nodes is None:
+            continue
+        sources = deltas[edge.table_key].rows["src"].combine_chunks()
+        alone = nodes.ids.filter(pc.invert(pc.is_in(nodes.ids, sources)))
+        if len(alone):
+            named = ", ".join(repr(show_value(name)) for name in sorted(alone[:_MAX_NAMED_NODES].to_pylist()))
+            findings.add(
+                "card_unmet",
+                f"branch {branch}, {edge.name}",
+                f"@card asks for {edge.cardinality.low} or more edges {edge.name} of each {edge.source}, and "
+                f"{len(alone)} have none, such as {named}",
+                "add their edges when they are known; a node may be there before its edges",
+                LEFTOVER,
+            )
 
 
 def _columns(table: TableType) -> list[str]:
