@@ -183,3 +183,19 @@ def test_of_two_columns_with_one_name_the_later_is_shown(graph: og.Graph) -> Non
 
 def test_a_stream_gives_the_same_rows_as_a_query(graph: og.Graph, tmp_path: Path) -> None:
     assert graph.stream(ALL).to_reader().read_all().equals(graph.query(ALL).to_arrow())
+
+
+def test_a_whole_node_is_a_dictionary_in_rows_and_a_struct_in_arrow(graph: og.Graph) -> None:
+    found = graph.query("query q() { match { $t: Thing } return { entity($t) } order { $t } }")
+    properties = graph.query("query q() { match { $t: Thing } return { $t.big, $t.moment } order { $t } }")
+    assert [row["t"]["id"] for row in found] == [row["t"]["properties"]["key"] for row in found]
+    assert [
+        {"t.big": row["t"]["properties"]["big"], "t.moment": row["t"]["properties"]["moment"]}
+        for row in found
+    ] == properties.rows
+    struct = found.to_arrow().schema.field("t").type
+    assert [struct.field(at).name for at in range(struct.num_fields)] == ["type", "id", "properties"]
+    inside = struct.field("properties").type
+    assert inside.field("moment").type == pa.timestamp("ms", "UTC")
+    assert inside.field("huge").type == pa.uint64()
+    assert found.to_pandas()["t"][0]["type"] == "Thing"
