@@ -19,6 +19,13 @@ query q($a: String, $b: String, $x: I64, $y: I64, $n: I64, $t: String) {
   insert Transfer { token: $t source: $a target: $b amount: $n }
 }
 """
+_COMPUTED_TRANSFER = """
+query q($a: String, $b: String, $n: I64, $t: String) {
+  update Account set { balance: balance - $n } where name = $a
+  update Account set { balance: balance + $n } where name = $b
+  insert Transfer { token: $t source: $a target: $b amount: $n }
+}
+"""
 _BALANCES = "query q() { match { $a: Account } return { $a.name, $a.balance } }"
 
 
@@ -73,7 +80,7 @@ def scratch(client: Client) -> None:
 
 
 def transfer(client: Client) -> None:
-    """Move money between two accounts, if nothing has changed since they were read; try a few times."""
+    """Move money between two accounts, computed or if nothing has changed since they were read."""
     for _ in range(5):
         if _transfer(client) is not None:
             return
@@ -82,8 +89,13 @@ def transfer(client: Client) -> None:
 def _transfer(client: Client) -> Facts | None:
     source, target = client.dice.sample(ACCOUNTS, 2)
     amount, token = client.dice.randrange(1, 20), client.log.next_name
+    computes, retry = client.dice.random() < 0.5, client.dice.choice([0, 3])
 
     def act() -> Facts:
+        if computes:
+            given = {"a": source, "b": target, "n": amount, "t": token}
+            done = client.graph.mutate(_COMPUTED_TRANSFER, given, message=token, retry=retry)
+            return {"commit": done.commit_id}
         head = client.graph.snapshot()
         held = {row["a.name"]: row["a.balance"] for row in head.query(_BALANCES)}
         params = {"a": source, "b": target, "x": held[source] - amount, "y": held[target] + amount}

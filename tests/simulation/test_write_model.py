@@ -313,6 +313,27 @@ def _unknown(graph: MemoryGraph, records: list[Any]) -> str:
     return ""
 
 
+def _completed(graph: MemoryGraph, record: Any) -> Any:
+    """Return a patch with what is stored and not given; one that is wrong or new stays as it is."""
+    table = graph.catalog.node(record["type"]) if "type" in record else graph.catalog.edge(record["edge"])
+    data = record["data"]
+    if table is None or any(name in table.by_name and name not in data for name in table.key or ()):
+        return record
+    try:
+        key = {item.name: data[item.name] for item in table.properties if item.name in (table.key or ())}
+        given = whole_row(table.properties, key)
+    except (TypeError, ValueError):
+        return record
+    before: dict[str, Any] | None = None
+    if isinstance(table, NodeType):
+        before = graph.nodes[table.name].get(graph.node_id(table, given, data.get("id")))
+    else:
+        edge = Edge(record["from"], record["to"], given)
+        stored = graph.edges[table.name].get(graph.edge_id(table, edge, data.get("id")))
+        before = None if stored is None else stored.values
+    return record if before is None else {**record, "data": {**before, **data}}
+
+
 def _reasons(before: MemoryGraph, records: list[Any], mode: str) -> list[str]:
     """Return why records cannot be loaded that are right one by one: equal ids and equal tuples."""
     found = []
@@ -643,7 +664,8 @@ class WriteMachine(RuleBasedStateMachine):
         return f"upsert {table.name} {{ {' '.join(parts)} }}"
 
     def _load(self, data: st.DataObject, before: MemoryGraph) -> Operation:
-        mode = data.draw(st.sampled_from(["append", "append", "merge", "merge", "overwrite"]))
+        modes = ["append", "append", "merge", "merge", "patch", "patch", "overwrite"]
+        mode = data.draw(st.sampled_from(modes))
         records, wrong, coming = [], False, copy.deepcopy(before)
         for _ in range(data.draw(st.integers(1, 5))):
             tables = [*before.catalog.nodes, *before.catalog.tables]
@@ -662,6 +684,8 @@ class WriteMachine(RuleBasedStateMachine):
                 if table.by_name
                 else set()
             )
+            if mode == "patch" and data.draw(st.integers(0, 2)):  # what is stored need not be given
+                required = [name for name in table.key or () if name in table.by_name]
             values: dict[str, Any] = {}
             for name in sorted({*required, *chosen}):
                 nullable = table.by_name[name].type.nullable
@@ -689,12 +713,13 @@ class WriteMachine(RuleBasedStateMachine):
                 records.append({"edge": table.name, "from": ends[0], "to": ends[1], "data": values})
 
         def simulate(graph: MemoryGraph) -> tuple[MemoryGraph, Any]:
-            if wrong or (missing := _unknown(graph, records)):
+            whole = [_completed(graph, item) for item in records] if mode == "patch" else records
+            if wrong or (missing := _unknown(graph, whole)):
                 raise Refused("a bad record" if wrong else missing)
-            if reasons := _reasons(graph, records, mode):
+            if reasons := _reasons(graph, whole, mode):
                 raise Refused(str(reasons))
             after = copy.deepcopy(graph)
-            after.load(records, mode)
+            after.load(whole, mode)
             counts = [Counter(item[kind] for item in records if kind in item) for kind in ("type", "edge")]
             return _let_in(graph, after), tuple(counts)
 

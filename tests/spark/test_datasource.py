@@ -212,6 +212,9 @@ def test_a_frame_is_written_as_one_commit_under_the_rules_of_a_load(session: Any
     ).rows
     assert [tuple(row.values()) for row in rows] == [("ada", 37), ("bob", None), ("cyd", 7), ("dan", 1)]
     assert graph.snapshot().version == 4
+    write([("ada",), ("eve",)], "name string", "Person", mode="patch")
+    rows = graph.query("query q() { match { $p: Person } return { $p.age as a } order { $p.name } }").rows
+    assert [row["a"] for row in rows] == [37, None, 7, 1, None]
 
 
 def test_what_was_read_can_be_written_and_loaded_again(session: Any, graph: og.Graph, tmp_path: Path) -> None:

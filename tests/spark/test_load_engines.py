@@ -31,7 +31,7 @@ STORED: list[dict[str, Any]] = [
 ]
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "ünal")
 NOTES = ("n1", "n2", "n3")
-MODES = ("append", "merge", "overwrite")
+MODES = ("append", "merge", "patch", "overwrite")
 
 
 def _rarely(strategy: st.SearchStrategy[Any], wrong: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

@@ -65,6 +65,8 @@ def test_files_of_columns(format: str, rows: pa.Table, template: Path, folder: P
     path = _write(folder, format, rows)
     local, spark = both(template, folder, path, mode="merge", type="Person")
     assert spark == local
+    local, spark = both(template, folder, path, mode="patch", type="Person")
+    assert spark == local
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def load(
     data: Annotated[
         list[str], typer.Option("--data", help="A file or glob: graph records, or rows (see --type).")
     ],
-    mode: Annotated[str, typer.Option(help="append, merge or overwrite.")],
+    mode: Annotated[str, typer.Option(help="append, merge, patch or overwrite.")],
     branch: Branch = "main",
     source: Annotated[
         str | None, typer.Option("--from", help="Fork the branch from this one if needed.")

@@ -261,11 +261,11 @@ class Graph(ReopenableGraph):
     ) -> Load:
         """Load graph records as one commit: `append` adds, `merge` upserts, `overwrite` replaces types.
 
-        With `type` the source is columns of that type (a table, a data frame, Parquet or CSV files), and
-        `mapping` gives property names by column. The path of a mapping file as `mapping` is for rows of any
-        columns: it says which nodes and edges they make. With `on_error="quarantine"` records that are wrong
-        go to a file, with the reasons, and the others are loaded. The same `idempotency_key` again answers
-        with the first commit and loads nothing. `metadata` is noted in the commit.
+        `patch` upserts the given properties only. With `type` the source is columns of that type (a table, a
+        data frame, Parquet or CSV files), and `mapping` gives property names by column. The path of a mapping
+        file as `mapping` is for rows of any columns: it says which nodes and edges they make. With
+        `on_error="quarantine"` wrong records go to a file, with the reasons. The same `idempotency_key` again
+        answers with the first commit and loads nothing. `metadata` is noted in the commit.
         """
         from omnigraph.execution.load.request import LoadRequest
         from omnigraph.execution.load.run import run_load

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from omnigraph.base.errors import ExpectedVersionMismatch
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource, ReadTable
@@ -17,7 +18,7 @@ from omnigraph.execution.load.keys.key_screen import KeyScreen, any_is_stored
 from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import NO_ROWS
-from omnigraph.execution.load.mode import Mode
+from omnigraph.execution.load.mode import UPSERTS, Mode
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.missing_vectors import MissingVectors
@@ -53,6 +54,7 @@ class LoadWork:
         self._quarantine = quarantine
         self._vectors = vectors
         self._read: ReadSource = ReadSource({}, PlacedProblems(), None)
+        self._completed_from: dict[str, int] = {}
         self.nodes: dict[str, int] = {}
         self.edges: dict[str, int] = {}
 
@@ -71,12 +73,12 @@ class LoadWork:
         return {"nodes": dict(self.nodes), "edges": dict(self.edges)}
 
     def warnings(self) -> tuple[str, ...]:
-        """Return what a caller should know of a load that is right: edges that a merge cannot find again."""
-        if self._mode != "merge":
+        """Return what a caller should know of a load that is right: edges that it cannot find again."""
+        if self._mode not in UPSERTS:
             return ()
         return tuple(
             f"{part.rows - part.rows_with_id} edges of {part.table.name} have neither a key nor an id: "
-            f"a merge adds them, and the same load adds them again: declare @key(src, dst) in edge "
+            f"a {self._mode} adds them, and the same load adds them again: declare @key(src, dst) in edge "
             f"{part.table.name}, or give each record an id"
             for _, part in sorted(self._read.tables.items())
             if part.table.kind == "edge" and not part.table.key and part.rows > part.rows_with_id
@@ -90,6 +92,28 @@ class LoadWork:
             self._read.problems.raise_if_any()
         for part in self._read.tables.values():
             self._counts(part.table)[part.table.name] = part.rows
+        self._completed_from = self._versions(base)
+
+    def _versions(self, base: WriteBase) -> dict[str, int]:
+        """Return the versions of the tables that patches were completed from."""
+        keys = self._read.tables if self._mode == "patch" else ()
+        return {key: base.rely_on(key).pin.version for key in keys}
+
+    def _complete_again(self, base: WriteBase) -> None:
+        """Read patches again when another writer has changed their tables."""
+        now = self._versions(base)
+        changed = [key for key, version in self._completed_from.items() if now[key] != version]
+        if not changed:
+            return
+        if self._quarantine is not None:  # its file is written already
+            key = changed[0]
+            raise ExpectedVersionMismatch(
+                f"{key} was changed by another writer while its rows were patched: load again",
+                table_key=key,
+                expected=self._completed_from[key],
+                actual=now[key],
+            )
+        self.stage(base)
 
     def _read_source(self, base: WriteBase) -> ReadSource:
         order = ReadOrder(self._source, self._catalog, self._mode, self._vectors)
@@ -101,6 +125,7 @@ class LoadWork:
 
     def apply(self, base: WriteBase) -> None:
         """Check the rows together with what is stored, and stage the tables."""
+        self._complete_again(base)
         with self._writing():
             images = {} if self._is_surely_right(base) else self._check_exactly(base)
             parts = sorted(self._read.tables.items())
@@ -139,7 +164,7 @@ class LoadWork:
         table, dropped = base.table(part.table.table_key), image.dropped if image else NO_ROWS
         if image is not None and image.doubles:
             self._counts(part.table)[part.table.name] = part.rows - image.doubles
-        if self._mode == "merge" and part.rows and self._any_is_stored(base, part, image):
+        if self._mode in UPSERTS and part.rows and self._any_is_stored(base, part, image):
             part.merge(base, dropped)
         else:
             staged = None if len(dropped) else part.collect_fragments()

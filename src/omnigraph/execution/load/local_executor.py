@@ -13,8 +13,10 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource
 from omnigraph.execution.load.keys.key_spool import KeyBudget, compact
 from omnigraph.execution.load.keys.row_digest import Rows
+from omnigraph.execution.load.mode import UPSERTS
 from omnigraph.execution.load.sources.arrow_columns import table_of
 from omnigraph.execution.load.stage.intake import TableIntake
+from omnigraph.execution.load.stage.patches import PatchedTables
 from omnigraph.execution.load.stage.read_split import SplitTask, ignore
 from omnigraph.execution.load.stage.sinks import FragmentSink, RowSink, SpoolSink
 from omnigraph.graph.model.columns import table_schema
@@ -65,13 +67,19 @@ class LocalExecutor(Executor):
 
         def sink_of(table: TableType) -> RowSink:
             # An upsert, and a load that drops repeated records, read the rows once they know what is stored.
-            if order.mode == "merge" or order.source.is_distinct(table.name):
+            if order.mode in UPSERTS or order.source.is_distinct(table.name):
                 return SpoolSink(table_schema(table))
             return FragmentSink(base.table(table.table_key))
 
         budget = KeyBudget()
         task = SplitTask(
-            order.source, order.catalog, sink_of if order.writes else None, order.vectors, order.limit, budget
+            order.source,
+            order.catalog,
+            sink_of if order.writes else None,
+            order.vectors,
+            order.limit,
+            budget,
+            PatchedTables(base.pinned()) if order.mode == "patch" else None,
         )
 
         def wait() -> None:

@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-Mode = Literal["append", "merge", "overwrite"]
+Mode = Literal["append", "merge", "patch", "overwrite"]
+UPSERTS: tuple[Mode, ...] = ("merge", "patch")
+"""The modes that replace stored rows by those with the same ids."""

@@ -43,7 +43,7 @@ class LoadRequest:
         """Refuse invalid values and combinations."""
         if self.mode not in get_args(Mode):
             raise BadInput(
-                f"{self.mode!r} is not a load mode: use append, merge or overwrite", mode=self.mode
+                f"{self.mode!r} is not a load mode: use append, merge, patch or overwrite", mode=self.mode
             )
         if self.on_error not in ("fail", "quarantine"):
             raise BadInput(

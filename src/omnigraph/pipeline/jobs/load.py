@@ -21,6 +21,7 @@ from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, Rows, unpac
 from omnigraph.execution.load.sources.arrow_columns import table_of
 from omnigraph.execution.load.sources.source import Split
 from omnigraph.execution.load.stage.intake import key_columns
+from omnigraph.execution.load.stage.patches import PatchedTables
 from omnigraph.execution.load.stage.read_split import ignore
 from omnigraph.execution.load.stage.sinks import without_rows
 from omnigraph.graph.model.columns import table_schema
@@ -114,6 +115,7 @@ class SparkExecutor(Executor):
             order.limit,
             order.vectors,
             self._skip_by_split(order.skip or frozenset()),
+            PatchedTables(base.pinned()) if order.mode == "patch" else None,
         )
         outcomes, keys = self._run(order, base, task)
         self._firsts = first_places(self._splits, outcomes)

@@ -27,6 +27,7 @@ from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.parse.strict_json import unknown_field_problem
 from omnigraph.execution.load.sources.json_rows import absent_column_error, property_names
 from omnigraph.execution.load.sources.table_source import OneType, rows_of_partition, to_arrow_stream
+from omnigraph.execution.load.stage.patches import PatchedTables
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.schemas import same_schema
@@ -69,7 +70,12 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         base = WriteBase(graph._core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
         vectors = MissingVectors(graph.embedder)
-        self._task = ReadTask(graph.catalog_at(self._schema), (), base.pinned(), key, SHOWN, vectors)
+        pinned = base.pinned()
+        patched = PatchedTables(pinned) if mode == "patch" else None
+        catalog = graph.catalog_at(self._schema)
+        self._task = ReadTask(catalog, (), pinned, key, SHOWN, vectors, patched=patched)
+        owner = catalog.node(table) or catalog.edge(table)
+        self._version = base.rely_on(owner.table_key).pin.version if owner is not None else 0
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Check the rows of a partition and stage them."""
@@ -87,7 +93,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         said = pa.concat_tables([NO_OUTCOMES, *(pa.ipc.open_stream(stream).read_all() for stream in streams)])
         with attach_details():
             graph = self._opened(self._told, False)
-            tasks = WrittenTasks(said, self._task.key, self._schema)
+            tasks = WrittenTasks(said, self._task.key, self._schema, self._version)
             work = LoadWork(tasks, rows_of_partition(self._shape, ()), self._mode, graph.catalog_at)
             graph.commit_work(
                 work,
@@ -136,13 +142,21 @@ class WrittenTasks(Executor):
     key: int
     schema: str
     """The schema by which the rows were checked."""
+    version: int = 0
+    """The version of the table that patches were completed from."""
     can_read_again = False
 
     def read(self, order: ReadOrder, base: WriteBase) -> ReadSource:
         if not same_schema(base.state.head.schema, self.schema):
             raise Conflict("the schema was changed while rows were written: write the data frame again")
         outcomes, hashes = decode(self.said)
-        return collect(order, outcomes, first_places((), outcomes), KeysInMemory(hashes, self.key), None)
+        keys = KeysInMemory(hashes, self.key)
+        read = collect(order, outcomes, first_places((), outcomes), keys, None)
+        if order.mode == "patch" and any(
+            base.rely_on(key).pin.version != self.version for key in read.tables
+        ):
+            raise Conflict("the table was changed while its rows were patched: write the data frame again")
+        return read
 
 
 def check_written_columns(table: TableType, columns: Sequence[str], mapping: Mapping[str, str]) -> None:
@@ -162,7 +176,8 @@ def mode_of(told: Mapping[str, str], overwrite: bool) -> Mode:
     given: Any = told.get("mode", "overwrite" if overwrite else "append")
     if given not in get_args(Mode) or (overwrite and given != "overwrite"):
         raise BadInput(
-            f"the option mode is {given!r}: use append, merge or overwrite, with Spark's mode('append')",
+            f"the option mode is {given!r}: use append, merge, patch or overwrite, "
+            "with Spark's mode('append')",
             mode=given,
         )
     return cast(Mode, given)

@@ -15,6 +15,7 @@ from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, pack_digest
 from omnigraph.execution.load.sources.source import LoadSource, Split
 from omnigraph.execution.load.sources.table_source import to_arrow_stream
 from omnigraph.execution.load.stage.intake import key_columns
+from omnigraph.execution.load.stage.patches import PatchedTables
 from omnigraph.execution.load.stage.read_split import SplitTask
 from omnigraph.execution.load.stage.sinks import FragmentSink
 from omnigraph.execution.missing_vectors import MissingVectors
@@ -42,6 +43,8 @@ class ReadTask:
     vectors: MissingVectors | None = None
     skip: Mapping[int, frozenset[int]] = field(default_factory=dict)
     """By split, the numbers of records that are left out and sent back."""
+    patched: PatchedTables | None = None
+    """What patches are completed from."""
     folder: str | None = field(default_factory=own_folder)
     """The folder that relative paths start from: the program's, since a worker has its own."""
 
@@ -57,7 +60,8 @@ class ReadTask:
         outcome, hashes = SplitOutcome(number), {}
         try:
             with within(self.folder):
-                task = SplitTask(source, self.catalog, self._sink_of(), self.vectors, self.limit)
+                sinks, patched = self._sink_of(), self.patched
+                task = SplitTask(source, self.catalog, sinks, self.vectors, self.limit, patched=patched)
                 skip = self.skip.get(number, frozenset())
                 task.run(skip, lambda place, record: outcome.skipped.append((place, record)))
                 hashes = _fill_outcome(outcome, task, self.key, self.namespace is not None)

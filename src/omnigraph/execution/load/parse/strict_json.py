@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -82,8 +82,16 @@ class RecordReader:
             if item.default is not None
         }
 
-    def read(self, record: Any) -> Row:
-        """Return the row of a record, or raise BadRecord."""
+    def defaults_of(self, table: TableType) -> dict[str, Any]:
+        """Return the values of a new row that nobody gives."""
+        return {name: value for (key, name), value in self._defaults.items() if key == table.table_key}
+
+    def read_patch(self, record: Any) -> Row:
+        """Return what a record gives, and the id of the row that it names, or raise BadRecord."""
+        return self.read(record, partial=True)
+
+    def read(self, record: Any, partial: bool = False) -> Row:
+        """Return the row of a record, or raise BadRecord; a partial one has only what the record gives."""
         if not isinstance(record, Mapping):
             _refuse("record", f"a record is a JSON object, found {kind_of(record)}")
         if RAW_MEMBER in record:
@@ -93,7 +101,10 @@ class RecordReader:
         if not isinstance(data, Mapping):
             _refuse("record", f"data of {table.name} must be an object, found {kind_of(data)}", table.name)
         problems: list[Problem] = []
-        values = self._read_values(table, data, problems)
+        left_out = set(table.by_name) - set(data) if partial else set[str]()
+        if data.get("id") is None:
+            left_out -= set(table.key or ())
+        values = self._read_values(table, data, problems, left_out)
         if table.kind == "edge":
             for member, column in (("from", "src"), ("to", "dst")):
                 values[column] = self._read_end(record, member, table, problems)
@@ -125,13 +136,15 @@ class RecordReader:
         return known
 
     def _read_values(
-        self, table: TableType, data: Mapping[str, Any], problems: list[Problem]
+        self, table: TableType, data: Mapping[str, Any], problems: list[Problem], left_out: Collection[str]
     ) -> dict[str, Any]:
         for name in data:
             if name not in table.by_name and name != "id":
                 problems.append(unknown_field_problem(table, name))
         values: dict[str, Any] = {}
         for item in table.properties:
+            if item.name in left_out:
+                continue
             if item.name not in data and item.default is not None:
                 values[item.name] = self._defaults[(table.table_key, item.name)]
                 continue
@@ -160,6 +173,9 @@ class RecordReader:
             values["id"] = given if given is not None else new_ulid()
             return given is not None
         if problems:
+            return False
+        if any(name in table.by_name and name not in values for name in table.key):
+            values["id"] = given  # of a patch that gives the id instead of the key
             return False
         values["id"] = id_of_key(table, values)
         if given is not None and given != values["id"]:

@@ -6,7 +6,7 @@ Blocks are read by the fast path if they are valid beyond doubt, else record by 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +15,11 @@ import pyarrow as pa
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.keys.key_spool import KeyBudget
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
-from omnigraph.execution.load.parse.strict_json import BadRecord, RecordReader, parse_line
+from omnigraph.execution.load.parse.strict_json import BadRecord, RecordReader, Row, parse_line
 from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.stage.intake import Sink, TableIntake, nothing_pending
-from omnigraph.execution.load.stage.parallel_blocks import read_ahead
+from omnigraph.execution.load.stage.parallel_blocks import Read, read_ahead
+from omnigraph.execution.load.stage.patches import ROWS_PER_LOOKUP, PatchedTables
 from omnigraph.execution.load.stage.sinks import RowSink
 from omnigraph.execution.missing_vectors import MissingVectors
 
@@ -40,10 +41,16 @@ class SplitTask:
         vectors: MissingVectors | None,
         limit: int,
         budget: KeyBudget | None = None,
+        patched: PatchedTables | None = None,
     ) -> None:
-        """Take a source, the sinks of rows (None to only check them), and how many problems are reported."""
+        """Take a source, the sinks of rows (None to only check them), and how many problems are reported.
+
+        With `patched`, records give parts of rows, which are completed from there.
+        """
         self._source, self._catalog, self._sink_of = source, catalog, sink_of
         self._vectors, self._budget = vectors, budget
+        self._patched = patched
+        self._patches: dict[str, list[tuple[int, Row]]] = {}
         self._reader = RecordReader(catalog)
         self.problems = PlacedProblems(limit)
         self.intakes: dict[str, TableIntake] = {}
@@ -56,7 +63,7 @@ class SplitTask:
     def run(self, skip: frozenset[int] = frozenset(), skipped: Skipped = ignore) -> None:
         """Send every record to its table's intake; those at the places `skip` go to `skipped`."""
         places = sorted(skip)
-        for block, found in read_ahead(self._source.blocks(self._catalog)):
+        for block, found in self._read_blocks():
             self.records += block.count
             if found is None or bisect_left(places, block.first) < bisect_left(places, block.last + 1):
                 for place, record, types, bad in block.records():
@@ -71,8 +78,15 @@ class SplitTask:
             for part, at in found:
                 self.occurring.add(part.table.table_key)
                 self.intake(part.table).take_batch(part.rows, at, part.explicit)
+        for key in list(self._patches):
+            self._complete(key)
         for intake in self.intakes.values():
             intake.flush()
+
+    def _read_blocks(self) -> Iterator[Read]:
+        """Yield every block; of patches nothing is known before each record is read by itself."""
+        blocks = self._source.blocks(self._catalog)
+        return ((block, None) for block in blocks) if self._patched is not None else read_ahead(blocks)
 
     def intake(self, table: TableType) -> TableIntake:
         """Return the intake of a table."""
@@ -91,11 +105,31 @@ class SplitTask:
 
     def _take(self, place: int, record: bytes | Mapping[str, Any]) -> None:
         try:
-            row = self._reader.read(parse_line(record) if isinstance(record, bytes) else record)
+            given = parse_line(record) if isinstance(record, bytes) else record
+            row = self._reader.read(given, partial=self._patched is not None)
         except BadRecord as bad:
             self._refuse(place, bad)
-        else:
+            return
+        if self._patched is None:
             self.intake(row.table).take(row.values, place, row.explicit)
+            return
+        waiting = self._patches.setdefault(row.table.table_key, [])
+        waiting.append((place, row))
+        if len(waiting) >= ROWS_PER_LOOKUP:
+            self._complete(row.table.table_key)
+
+    def _complete(self, key: str) -> None:
+        """Send the waiting patches of a table to its intake, as whole rows."""
+        patches, self._patches[key] = self._patches[key], []
+        if not patches:
+            return
+        assert self._patched is not None
+        table = patches[0][1].table
+        for place, row in self._patched.complete(self._catalog, table, patches):
+            if isinstance(row, BadRecord):
+                self._refuse(place, row)
+            else:
+                self.intake(table).take(row.values, place, row.explicit)
 
     def _refuse(self, place: int, bad: BadRecord) -> None:
         located = self._source.locate(place)
