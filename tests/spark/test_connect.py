@@ -19,7 +19,7 @@ SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Pe
 CLIENT = """
 import sys
 import omnigraph as og
-from omnigraph.spark import session, stop, ui_address
+from omnigraph.spark import attach, session, stop, ui_address
 
 root, lines, out = sys.argv[1:]
 spark = session()
@@ -43,6 +43,12 @@ for wrong in ('{"type": "Person", "data": {"name": "p1"}}', '{"type": "Robot", "
         graph.load(lines, mode="append", engine="spark")
     except og.OmniError as error:
         print(error)
+attach(spark, root)
+spark.sql("UPDATE og.main.Person SET age = 100 WHERE name = 'gus'").collect()
+spark.sql("INSERT INTO og.main.Knows (`from`, `to`) VALUES ('gus', 'eve')").collect()
+old = "SELECT count(*) FROM og.main.Person p JOIN og.main.Knows k ON k.`from` = p.id WHERE age > 40"
+first = "SELECT count(*) FROM og.main.Person VERSION AS OF 1"
+print(spark.sql(old).collect()[0][0], spark.sql(first).collect()[0][0])
 stop()
 """
 
@@ -94,6 +100,7 @@ def test_loads_queries_exports_and_the_data_source_run_on_the_server(server: str
         "9",
     ]
     assert said[5].startswith(f"{lines}:1: ") and said[6].startswith(f"{lines}:1: "), said
+    assert said[7] == "9 0"
     count = "query q() { match { $p: Person } return { count($p) as n } }"
     assert graph.query(count).rows == [{"n": 53}]
     copy = og.init(tmp_path / "copy", SCHEMA)
