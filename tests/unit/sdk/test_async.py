@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import inspect
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -17,7 +16,6 @@ from omnigraph.base import cancellation
 from omnigraph.sdk.aio import handles
 from omnigraph.sdk.aio.twins import TWINS
 
-ROOT = Path(__file__).parents[3]
 SCHEMA = """
 node Person { name: String @key  age: I64?  photo: Blob? }
 edge Knows: Person -> Person
@@ -58,14 +56,6 @@ def test_every_public_method_and_property_has_its_twin(behind: type) -> None:
             assert inspect.iscoroutinefunction(made), name
             assert inspect.signature(made) == inspect.signature(found), name
         assert made.__doc__ == found.__doc__, name
-
-
-def test_the_stub_is_what_the_script_makes_of_the_handles() -> None:
-    spec = importlib.util.spec_from_file_location("async_stub", ROOT / "scripts" / "async_stub.py")
-    assert spec is not None and spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    assert script.STUB.read_text() == script.make_stub(), "run scripts/async_stub.py"
 
 
 def test_reads_and_writes_are_those_of_the_graph(tmp_path: Path) -> None:

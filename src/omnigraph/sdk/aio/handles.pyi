@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,10 +41,11 @@ from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup
 from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress
 from omnigraph.graph.maintenance.verify.repair_report import Repair
 from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.merge.rebase import Rebase
 from omnigraph.graph.merge.run import Merge
+from omnigraph.graph.snapshot import Snapshot, TableInfo
 from omnigraph.graph.snapshot import Snapshot as Pinned
-from omnigraph.graph.snapshot import TableInfo
 from omnigraph.graph.tags import Tag
 from omnigraph.pipeline.jobs.replay import ReplayWriter
 from omnigraph.pipeline.jobs.stream import StreamWriter
@@ -198,14 +199,15 @@ class AsyncGraph:
         rejected_to: str | os.PathLike[str] | None = None,
         message: str | None = None,
         idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Load:
         """Load graph records as one commit: `append` adds, `merge` upserts, `overwrite` replaces types.
 
-        With `type` the source is columns of that type (a table, a data frame, Parquet or CSV files), and
-        `mapping` gives property names by column. The path of a mapping file as `mapping` is for rows of any
-        columns: it says which nodes and edges they make. With `on_error="quarantine"` records that are wrong
-        go to a file, with the reasons, and the others are loaded. The same `idempotency_key` again answers
-        with the first commit and loads nothing."""
+        `patch` upserts the given properties only. With `type` the source is columns of that type (a table, a
+        data frame, Parquet or CSV files), and `mapping` gives property names by column. The path of a mapping
+        file as `mapping` is for rows of any columns: it says which nodes and edges they make. With
+        `on_error="quarantine"` wrong records go to a file, with the reasons. The same `idempotency_key` again
+        answers with the first commit and loads nothing. `metadata` is noted in the commit."""
         ...
 
     async def mutate(
@@ -276,8 +278,13 @@ class AsyncGraph:
         commit: str | None = None,
         version: int | None = None,
         tag: str | None = None,
+        timestamp: datetime | str | None = None,
     ) -> AsyncSnapshot:
-        """Return a read-only view of a branch's head, a commit, a branch's version, or a tag."""
+        """Return a read-only view of a branch's head, version or past moment, a commit, or a tag."""
+        ...
+
+    async def snapshot_of(self, state: BranchState) -> Snapshot:
+        """Return the graph at a state of a branch."""
         ...
 
     async def stream(
@@ -302,11 +309,14 @@ class AsyncGraph:
         app_id: str,
         branch: str | None = None,
         mapping: Mapping[str, str] | None = None,
+        on_error: str = "fail",
+        rejected_to: str | os.PathLike[str] | None = None,
+        message: str | None = None,
     ) -> StreamWriter:
         """Return a function for `foreachBatch` of Spark: one micro-batch is one commit, and lands once.
 
         Without `type` the rows are graph records of any types, as JSON strings in one column. A stream with a
-        new checkpoint counts its batches anew and needs another `app_id`."""
+        new checkpoint counts its batches anew and needs another `app_id`. `rejected_to` is a folder."""
         ...
 
     async def __aenter__(self) -> Self: ...
