@@ -44,7 +44,7 @@ def _typed(found: Any, node: Call | Case) -> Any:
 
 def _fitting(found: Any, scalar: str) -> Any:
     """Return a number that its type can hold; None for another."""
-    if scalar == "Date" and found is not None:
+    if scalar == "Date" and isinstance(found, int):
         return found if -(2**31) <= found < 2**31 else None
     if type(found) is int:
         return found if -(2**63) <= found < 2**63 else None
