@@ -67,7 +67,7 @@ def _operand(
         message = f"a filter compares scalar operands, ${node.name} is a node"
         check.report("T7", message, node.span, f"compare a property, or ${node.name}.id")
         return None
-    if value is not None and value.type.is_map:
+    if value is not None and value.type.is_map and not (bare_nodes and value.type.is_list):
         check.report(
             "T7", "a Map cannot be compared", node.span, "compare an id or a property, as in $v.p = 1"
         )
