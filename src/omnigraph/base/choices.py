@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 ReadEngine: TypeAlias = Literal["auto", "local", "spark"]
-LoadMode: TypeAlias = Literal["append", "merge", "overwrite"]
+LoadMode: TypeAlias = Literal["append", "merge", "patch", "overwrite"]
 OnError: TypeAlias = Literal["fail", "quarantine"]
 SourceFormat: TypeAlias = Literal["json", "parquet", "csv", "orc", "arrow"]
 ExportFormat: TypeAlias = Literal["ndjson", "parquet"]
