@@ -72,7 +72,7 @@ def test_the_installed_command_is_a_program_of_its_own(shell: Shell) -> None:
 
 
 def test_version_names_the_release_and_the_storage_format(shell: Shell) -> None:
-    assert shell.json("version")["format"] == 2
+    assert shell.json("version")["format"] == 3
     assert shell.run("-v").stdout == shell.run("version").stdout
 
 

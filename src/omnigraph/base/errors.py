@@ -34,6 +34,7 @@ OmniError
 │   ├── EmbeddingUnavailable     the provider cannot be reached, or not in time
 │   └── InvalidEmbedding         the provider's answer holds no usable vector
 ├── PolicyDenied                 the actor may not do this
+├── Unauthorized                 the server does not know who is calling
 ├── Unavailable                  storage could not be reached, or refuses to be written
 │   ├── AccessDenied             the credentials are refused, or may not read
 │   ├── OutcomeUnknown           a write may have happened, and nothing stored says so
@@ -314,6 +315,12 @@ class PolicyDenied(OmniError):
     """The actor may not do this."""
 
     code = "policy_denied"
+
+
+class Unauthorized(OmniError):
+    """The server needs a token, and got none, or one that nobody has."""
+
+    code = "unauthorized"
 
 
 class Unavailable(OmniError):

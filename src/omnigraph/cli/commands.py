@@ -40,6 +40,7 @@ COMMANDS = {
     "backups": ("backup", "List the backups at a place, or with --verify read them."),
     "restore": ("backup", "Make a graph from a backup; one that was cut off goes on."),
     "diff": ("changes", "Show what leads from one branch or commit to another."),
+    "serve": ("serve", "Serve graphs over HTTP."),
     "fmt": ("languages", "Rewrite schema and query files in canonical form."),
     "lint": ("languages", "Check every query of a file against a schema."),
 }

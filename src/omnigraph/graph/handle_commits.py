@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.choices import ChangeOp, EntityKind, MergeStrategy
+from omnigraph.base.errors import BadInput
 from omnigraph.graph import history
 from omnigraph.graph.history import Commit
 from omnigraph.graph.open_graph import OpenGraph
@@ -22,10 +23,21 @@ class Commits:
         self._graph = graph
 
     def list(
-        self, branch: str | None = None, limit: int | None = None, actor: str | None = None
+        self,
+        branch: str | None = None,
+        limit: int | None = None,
+        actor: str | None = None,
+        *,
+        start: str | None = None,
     ) -> list[Commit]:
-        """Return the commits that a branch's head can reach, newest first, perhaps only one actor's."""
-        return history.list_commits(self._graph._core.truth, self._graph._state(branch), limit, actor)
+        """Return the commits that a branch's head, or the commit `start`, can reach, newest first.
+
+        With `actor` only those of one actor.
+        """
+        if start is not None and branch is not None:
+            raise BadInput("give a branch or a commit to start from, not both")
+        head = self._graph._state(branch).head if start is None else self._graph.find(start)
+        return history.list_commits(self._graph._core.truth, head, limit, actor)
 
     def changes(
         self,

@@ -71,14 +71,14 @@ class Commit:
 
 
 def list_commits(
-    truth: Truth, state: BranchState, limit: int | None = None, actor: str | None = None
+    truth: Truth, head: CommitRecord, limit: int | None = None, actor: str | None = None
 ) -> list[Commit]:
-    """Return the commits reachable from a branch's head, newest first."""
+    """Return the commits reachable from a record, newest first."""
     if limit is not None and (not _is_whole(limit) or limit < 0):
         raise BadInput(f"limit is {limit!r}: it must be a whole number of 0 or more", limit=limit)
     wanted = (
         Commit.of(record)
-        for record in lineage.history(truth.chains, state.head)
+        for record in lineage.history(truth.chains, head)
         if actor is None or record.actor == actor
     )
     return list(islice(wanted, limit))  # it does not look behind the last one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from omnigraph.base.errors import BadInput, CorruptState, ReadOnly
@@ -23,6 +24,14 @@ from omnigraph.graph.write.keys import check_key
 from omnigraph.graph.write.work import CommitRequest
 
 
+@dataclass(slots=True)
+class CacheAge:
+    """How old caches may be; handles that share caches share it."""
+
+    fence: int | None = None
+    """The newest cleanup that was seen."""
+
+
 class OpenGraph:
     """An open graph, without its verbs. Safe to share between threads."""
 
@@ -34,8 +43,7 @@ class OpenGraph:
         self.read_only = read_only
         self.actor = storable("actor", actor, core.settings.commit_text_bytes)
         self._incarnation: str | None = None
-        self._fence: int | None = None
-        """The newest cleanup that this handle has seen."""
+        self._caches = CacheAge()
 
     @property
     def uri(self) -> str:
@@ -116,10 +124,10 @@ class OpenGraph:
 
     def _drop_stale_caches(self, state: BranchState) -> BranchState:
         """Return a state, having let go of what was read before the newest cleanup: it may be gone."""
-        count = state.head.fence
-        if self._fence is not None and count > self._fence:
+        count, known = state.head.fence, self._caches.fence
+        if known is not None and count > known:
             self.close()
-        self._fence = max(count, self._fence or 0)
+        self._caches.fence = max(count, known or 0)
         return state
 
     @property

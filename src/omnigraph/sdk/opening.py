@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 from omnigraph.base.errors import BadInput, CorruptState, FormatTooNew, FormatTooOld, NotAGraph
 from omnigraph.base.settings import Settings
@@ -57,15 +58,24 @@ def open(
     actor: str | None = None,
     storage_options: Mapping[str, str] | None = None,
     embedding: EmbeddingChoice = None,
+    token: str | None = None,
 ) -> Graph:
-    """Open a graph on one of its branches. A handle for reading writes nothing, not even recovery.
+    """Open a graph on one of its branches, also one that a server has (`http://host/graphs/name`).
+
+    A handle for reading writes nothing, not even recovery.
 
     A branch whose newest commit is damaged opens for reading: what of it cannot be read is an error when it
     is read, and `repair` reports what is damaged. With `rescue` it opens for writing as well, so that
     branches can be begun from its sound commits; nothing can be written to the branch itself.
     `embedding` is the provider that turns texts into vectors: the name of a kind, a configuration, or an
     object with `model` and `embed`; without it the environment variables decide.
+    `token` is for a server, which takes everything else but the branch from its own configuration.
     """
+    if isinstance(uri, str) and uri.startswith(("http://", "https://")):
+        given = {"read_only": read_only, "rescue": rescue, "actor": actor, "storage_options": storage_options}
+        return _open_remote(uri, branch, token, [name for name, value in given.items() if value])
+    if token is not None:
+        raise BadInput("a token is for a graph that a server has (http://…): leave it out")
     store = open_root(uri, storage_options)
     core = open_graph(store, Settings.from_environment(), read_only, embedding)
     how = HowOpened(open, store.root_uri, storage_options, embedding, rescue)
@@ -78,6 +88,15 @@ def open(
         if not (read_only or rescue):
             raise
     return graph
+
+
+def _open_remote(uri: str, branch: str, token: str | None, others: list[str]) -> Graph:
+    from omnigraph.sdk.remote.graph import RemoteGraph
+
+    if others:
+        raise BadInput(f"a served graph is opened with a branch and a token: leave out {', '.join(others)}")
+    # It has the methods of a graph, without being one that is stored here.
+    return cast("Graph", RemoteGraph(uri, branch, token))
 
 
 def open_root(uri: str | os.PathLike[str], storage_options: Mapping[str, str] | None) -> ObjectStore:

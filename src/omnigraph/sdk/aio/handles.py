@@ -20,7 +20,16 @@ from omnigraph.sdk.opening import init, open
 from omnigraph.sdk.schema import SchemaHandle
 from omnigraph.sdk.snapshot import Snapshot
 
-HIDDEN = ("commit_work", "find", "catalog_at", "schemas", "embedder", "settings", "storage_options", "record")
+HIDDEN = (
+    "commit_work",
+    "find",
+    "catalog_at",
+    "schemas",
+    "embedder",
+    "settings",
+    "storage_options",
+    "record",
+)
 """What the parts of OmniGraph ask of a handle, and users do not."""
 
 AsyncGraph = make_twin(

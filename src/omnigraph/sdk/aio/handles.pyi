@@ -438,9 +438,16 @@ class AsyncCommits:
         ...
 
     async def list(
-        self, branch: str | None = None, limit: int | None = None, actor: str | None = None
+        self,
+        branch: str | None = None,
+        limit: int | None = None,
+        actor: str | None = None,
+        *,
+        start: str | None = None,
     ) -> list[Commit]:
-        """Return the commits that a branch's head can reach, newest first, perhaps only one actor's."""
+        """Return the commits that a branch's head, or the commit `start`, can reach, newest first.
+
+        With `actor` only those of one actor."""
         ...
 
     async def revert(
@@ -667,14 +674,18 @@ async def aopen(
     actor: str | None = None,
     storage_options: Mapping[str, str] | None = None,
     embedding: EmbeddingChoice = None,
+    token: str | None = None,
 ) -> AsyncGraph:
-    """Open a graph on one of its branches. A handle for reading writes nothing, not even recovery.
+    """Open a graph on one of its branches, also one that a server has (`http://host/graphs/name`).
+
+    A handle for reading writes nothing, not even recovery.
 
     A branch whose newest commit is damaged opens for reading: what of it cannot be read is an error when it
     is read, and `repair` reports what is damaged. With `rescue` it opens for writing as well, so that
     branches can be begun from its sound commits; nothing can be written to the branch itself.
     `embedding` is the provider that turns texts into vectors: the name of a kind, a configuration, or an
-    object with `model` and `embed`; without it the environment variables decide."""
+    object with `model` and `embed`; without it the environment variables decide.
+    `token` is for a server, which takes everything else but the branch from its own configuration."""
     ...
 
 async def ainit(

@@ -1,0 +1,1 @@
+"""A served graph, with the methods of one that is opened in process."""

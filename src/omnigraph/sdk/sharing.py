@@ -1,0 +1,13 @@
+"""One opened graph for many callers: a handle for each, with nothing in common but what was read."""
+
+from __future__ import annotations
+
+from omnigraph.sdk.graph import Graph
+
+
+def share_graph(graph: Graph, actor: str | None, branch: str | None = None) -> Graph:
+    """Return a handle of an opened graph for another actor, and perhaps another branch."""
+    other = Graph(graph._core, graph.branch if branch is None else branch, graph.read_only, actor)
+    other.__dict__["_reader"] = graph._reader
+    other._caches = graph._caches
+    return other

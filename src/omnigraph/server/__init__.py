@@ -1,0 +1,1 @@
+"""The same engine over HTTP: routes are one thin layer over the SDK."""

@@ -1,0 +1,107 @@
+"""Rows as the caller accepts them: JSON, lines of JSON, or an Arrow stream, which hold a batch at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from omnigraph.execution.result import Result, Stream
+from omnigraph.sdk.graph import Graph
+from omnigraph.wire.media import ARROW, COMMIT_HEADER, JSON, NDJSON
+from omnigraph.wire.results import result_metadata
+from omnigraph.wire.values import encode
+
+_BATCH_ROWS = 8_192
+
+
+def choose_format(accept: str | None) -> str:
+    """Return the media type that an Accept header asks for; JSON unless it names another that we speak."""
+    for part in (accept or "").split(","):
+        name = part.split(";")[0].strip().lower()
+        if name in (JSON, NDJSON, ARROW):
+            return name
+    return JSON
+
+
+def answer_result(result: Result, query_name: str | None, target: dict[str, Any]) -> Response:
+    """Return a result as one JSON object."""
+    return JSONResponse(
+        {
+            "query_name": query_name,
+            "target": target,
+            "row_count": len(result),
+            "columns": columns_of(result),
+            "rows": encode(result.rows),
+            "graph_commit_id": result.commit_id,
+            "engine": result.engine,
+        },
+        headers={COMMIT_HEADER: result.commit_id},
+    )
+
+
+def answer_stream(stream: Stream, media_type: str) -> Response:
+    """Return rows as they are made."""
+    headers = {COMMIT_HEADER: stream.commit_id}
+    made = _arrow(stream) if media_type == ARROW else _lines(stream)
+    return StreamingResponse(made, media_type=media_type, headers=headers)
+
+
+def answer_records(records: Iterable[dict[str, Any]], commit: str) -> Response:
+    """Return records as lines of JSON, as they are made."""
+    # A load reads the numbers of records as they are.
+    lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    return StreamingResponse(lines, media_type=NDJSON, headers={COMMIT_HEADER: commit})
+
+
+def columns_of(result: Result | Stream) -> list[dict[str, str]]:
+    """Return names and types of columns."""
+    return [{"name": column.name, "type": str(column.type)} for column in result.schema]
+
+
+def ask_stream(graph: Graph, given: dict[str, Any]) -> Stream:
+    """Run a query whose rows are sent as they are made."""
+    return graph.stream(**given, batch_rows=_BATCH_ROWS)
+
+
+def _arrow(stream: Stream) -> Iterator[bytes]:
+    sink = _Chunks()
+    reader = stream.to_reader()
+    schema = reader.schema.with_metadata(result_metadata(stream.schema, stream.commit_id))
+    with pa.ipc.new_stream(sink, schema) as writer:
+        yield sink.take()
+        for batch in reader:
+            writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+            yield sink.take()
+    yield sink.take()
+
+
+def _lines(stream: Stream) -> Iterator[str]:
+    for batch in stream:
+        part = Result(stream.schema, batch.columns, stream.commit_id)
+        yield "".join(json.dumps(encode(row), ensure_ascii=False) + "\n" for row in part)
+
+
+class _Chunks:
+    """What a writer of Arrow has written since it was last asked."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, data: Any) -> int:
+        """Keep some bytes."""
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: whoever takes the bytes sends them."""
+
+    def take(self) -> bytes:
+        """Return the bytes that were written, once."""
+        taken, self._parts = b"".join(self._parts), []
+        return taken

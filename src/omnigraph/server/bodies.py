@@ -1,0 +1,159 @@
+"""What requests may hold: a model for each body, with the names of the SDK's arguments or of the contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from omnigraph.base.choices import MergeStrategy, ReadEngine, SchemaMode
+
+
+class Body(BaseModel):
+    """A body with no members but its own."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class QueryBody(Body):
+    """A read query, and what it is asked of."""
+
+    query: str = Field(examples=["query people() { match { $p: Person } return { $p.name } }"])
+    name: str | None = None
+    params: dict[str, Any] | None = None
+    branch: str | None = None
+    snapshot: str | None = Field(None, description="A commit, a tag, or what else stands for a commit.")
+    timeout: float | None = None
+    optimise: bool = True
+    engine: ReadEngine = "auto"
+
+
+class ExplainBody(Body):
+    """A read query whose plan is asked for; with `analyze` it is run."""
+
+    query: str
+    name: str | None = None
+    params: dict[str, Any] | None = None
+    branch: str | None = None
+    snapshot: str | None = None
+    analyze: bool = False
+    timeout: float | None = None
+    optimise: bool = True
+
+
+class MutateBody(Body):
+    """A mutation query."""
+
+    query: str = Field(examples=['query add() { insert Person { name: "ada" } }'])
+    name: str | None = None
+    params: dict[str, Any] | None = None
+    branch: str | None = None
+    message: str | None = None
+    retry: int = Field(0, ge=0)
+
+
+class ExportBody(Body):
+    """Which records to send."""
+
+    branch: str | None = None
+    snapshot: str | None = None
+    type_names: list[str] | None = None
+
+
+class BranchBody(Body):
+    """A branch to make; it begins at a branch's head, a version of it, a commit or a tag."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    name: str = Field(examples=["review"])
+    from_branch: str | None = Field(None, alias="from")
+    commit: str | None = None
+    tag: str | None = None
+    version: int | None = None
+
+
+class RenameBody(Body):
+    """Another name for a branch."""
+
+    name: str
+
+
+class ResetBody(Body):
+    """The commit whose content a branch gets."""
+
+    commit: str
+    dry_run: bool = False
+    message: str | None = None
+
+
+class MergeBody(Body):
+    """What to merge, and how."""
+
+    source: str
+    target: str = "main"
+    delete_branch: bool = False
+    strategy: MergeStrategy = "entity"
+    resolutions: list[dict[str, Any]] | None = None
+    dry_run: bool = False
+    message: str | None = None
+
+
+class RebaseBody(Body):
+    """What a branch should begin after."""
+
+    onto: str = "main"
+    strategy: MergeStrategy = "entity"
+    resolutions: list[dict[str, Any]] | None = None
+    dry_run: bool = False
+
+
+class PickBody(Body):
+    """Where a commit is taken back, or brought to."""
+
+    branch: str | None = None
+    strategy: MergeStrategy = "entity"
+    resolutions: list[dict[str, Any]] | None = None
+    dry_run: bool = False
+    message: str | None = None
+
+
+class SchemaBody(Body):
+    """Another schema, and what it may take away."""
+
+    schema_source: str
+    branch: str | None = None
+    allow_drop: bool = False
+    allow_data_loss: bool = False
+    mode: SchemaMode = "replace"
+    message: str | None = None
+
+
+class TagBody(Body):
+    """A name for a commit, or for a branch's head."""
+
+    name: str
+    commit: str | None = None
+    branch: str | None = None
+
+
+class OptimizeBody(Body):
+    """Which branch to optimize, and whether only indexes are meant."""
+
+    branch: str | None = None
+    indexes_only: bool = False
+
+
+class CleanupBody(Body):
+    """What to keep."""
+
+    keep: int | None = Field(None, ge=0)
+    older_than: str | None = Field(None, examples=["7d"])
+    dry_run: bool = False
+    message: str | None = None
+
+
+class RepairBody(Body):
+    """Whether to fix what needs no guess, and whether to read every byte."""
+
+    confirm: bool = False
+    scrub: bool = False

@@ -1,0 +1,90 @@
+"""What every route of a graph begins with: who calls, which graph, and what the headers of a write say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Header, Path, Request
+
+from omnigraph.base.errors import BadInput, Unauthorized
+from omnigraph.sdk.graph import Graph
+from omnigraph.server.graphs import ServedGraphs
+from omnigraph.server.identity import Tokens
+
+_BEARER = "bearer "
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls: an actor, or nobody where no token is asked for."""
+
+    actor: str | None
+
+
+def find_caller(request: Request) -> Caller:
+    """Return who calls; an identity comes from a token and from nothing else."""
+    tokens: Tokens = request.app.state.tokens
+    if tokens.is_open:
+        return Caller(None)
+    given = request.headers.get("authorization", "")
+    actor = tokens.find_actor(given[len(_BEARER) :]) if given.lower().startswith(_BEARER) else None
+    if actor is None:
+        raise Unauthorized("this server needs a token that it knows: send it as `Authorization: Bearer …`")
+    return Caller(actor)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCall:
+    """One request to one graph."""
+
+    name: str
+    caller: Caller
+    graphs: ServedGraphs
+
+    def open(self, branch: str | None = None) -> Graph:
+        """Return a handle for this request."""
+        return self.graphs.handle(self.name, branch, self.caller.actor)
+
+
+def find_call(
+    request: Request,
+    caller: Annotated[Caller, Depends(find_caller)],
+    graph: Annotated[str, Path(description="The name of a graph.", examples=["people"])],
+) -> GraphCall:
+    """Return the request's graph; who is not known does not learn which graphs there are."""
+    return GraphCall(graph, caller, request.app.state.graphs)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteHeaders:
+    """What the headers of a write ask for."""
+
+    idempotency_key: str | None
+    if_commit: str | None
+
+
+def read_write_headers(
+    idempotency_key: Annotated[
+        str | None, Header(description="The same key again answers with the first result.")
+    ] = None,
+    omnigraph_if_graph_commit: Annotated[
+        str | None, Header(description="The commit that must still be the branch's head.")
+    ] = None,
+) -> WriteHeaders:
+    """Return what the headers of a write say."""
+    commit = omnigraph_if_graph_commit
+    if commit is not None and (commit == "*" or commit.startswith(('"', "W/"))):
+        raise BadInput(f"Omnigraph-If-Graph-Commit is {commit!r}: give a commit id, without quotes")
+    return WriteHeaders(idempotency_key, commit)
+
+
+def refuse_precondition(headers: WriteHeaders) -> None:
+    """Refuse a precondition where the operation cannot hold to it."""
+    if headers.if_commit is not None:
+        raise BadInput("this operation takes no Omnigraph-If-Graph-Commit")
+
+
+KnownCaller = Annotated[Caller, Depends(find_caller)]
+GraphDep = Annotated[GraphCall, Depends(find_call)]
+WriteDep = Annotated[WriteHeaders, Depends(read_write_headers)]

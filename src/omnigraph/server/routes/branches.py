@@ -1,0 +1,104 @@
+"""Branches and tags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from omnigraph.server.bodies import BranchBody, MergeBody, RebaseBody, RenameBody, ResetBody, TagBody
+from omnigraph.server.calls import GraphDep, WriteDep, refuse_precondition
+from omnigraph.wire.values import encode
+
+router = APIRouter(tags=["branches"])
+
+
+@router.get("/branches")
+def list_branches(call: GraphDep) -> dict[str, Any]:
+    """Return the names of all branches."""
+    return {"branches": call.open().branches.list()}
+
+
+@router.post("/branches", status_code=201)
+def create_branch(call: GraphDep, body: BranchBody) -> dict[str, Any]:
+    """Make a branch."""
+    graph = call.open()
+    graph.branches.create(body.name, body.from_branch, commit=body.commit, tag=body.tag, version=body.version)
+    found: dict[str, Any] = encode(graph.branches.info(body.name))
+    return found
+
+
+@router.post("/branches/merge")
+def merge_branch(call: GraphDep, headers: WriteDep, body: MergeBody) -> dict[str, Any]:
+    """Bring what a branch has done into another, as one commit."""
+    refuse_precondition(headers)
+    given = body.model_dump(exclude={"source", "target"})
+    done = call.open().branches.merge(
+        body.source, body.target, **given, idempotency_key=headers.idempotency_key
+    )
+    found: dict[str, Any] = encode(done)
+    return found
+
+
+@router.get("/branches/{name:path}/info")
+def describe_branch(call: GraphDep, name: str, compared_with: str = "main") -> dict[str, Any]:
+    """Return where a branch stands: ahead, behind, last writer."""
+    found: dict[str, Any] = encode(call.open().branches.info(name, compared_with))
+    return found
+
+
+@router.post("/branches/{name:path}/rename")
+def rename_branch(call: GraphDep, name: str, body: RenameBody) -> dict[str, Any]:
+    """Give a branch another name."""
+    call.open().branches.rename(name, body.name)
+    return {"name": body.name}
+
+
+@router.post("/branches/{name:path}/reset")
+def reset_branch(call: GraphDep, headers: WriteDep, name: str, body: ResetBody) -> dict[str, Any]:
+    """Give a branch the content and schema of a commit, as a new commit."""
+    given = body.model_dump(exclude={"commit"})
+    done = call.open().branches.reset(name, body.commit, **given, idempotency_key=headers.idempotency_key)
+    found: dict[str, Any] = encode(done)
+    return found
+
+
+@router.post("/branches/{name:path}/rebase")
+def rebase_branch(call: GraphDep, name: str, body: RebaseBody) -> dict[str, Any]:
+    """Make the commits of a branch again on top of another's head."""
+    found: dict[str, Any] = encode(call.open().branches.rebase(name, **body.model_dump()))
+    return found
+
+
+@router.post("/branches/{name:path}/restore")
+def restore_branch(call: GraphDep, name: str) -> dict[str, Any]:
+    """Bring a deleted branch back."""
+    graph = call.open()
+    graph.branches.restore(name)
+    found: dict[str, Any] = encode(graph.branches.info(name))
+    return found
+
+
+@router.delete("/branches/{name:path}", status_code=204)
+def delete_branch(call: GraphDep, name: str) -> None:
+    """Delete a branch."""
+    call.open().branches.delete(name)
+
+
+@router.get("/tags")
+def list_tags(call: GraphDep) -> dict[str, Any]:
+    """Return all tags."""
+    return {"tags": encode(call.open().tags.list())}
+
+
+@router.post("/tags", status_code=201)
+def create_tag(call: GraphDep, body: TagBody) -> dict[str, Any]:
+    """Name a commit."""
+    found: dict[str, Any] = encode(call.open().tags.create(body.name, body.commit, body.branch))
+    return found
+
+
+@router.delete("/tags/{name:path}", status_code=204)
+def delete_tag(call: GraphDep, name: str) -> None:
+    """Remove a name."""
+    call.open().tags.delete(name)

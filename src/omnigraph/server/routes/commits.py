@@ -1,0 +1,149 @@
+"""History: commits, what they changed, differences, the change feed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from omnigraph.base.choices import ChangeOp, EntityKind
+from omnigraph.base.errors import BadInput
+from omnigraph.base.ids import is_ulid
+from omnigraph.server.answers import answer_records
+from omnigraph.server.bodies import PickBody
+from omnigraph.server.calls import GraphDep
+from omnigraph.wire.values import encode
+
+router = APIRouter(tags=["history"])
+
+_MOST_COMMITS = 1_000
+_TOKEN_DIGITS = 12
+TypeFilter = Annotated[list[str] | None, Query()]
+KindFilter = Annotated[list[EntityKind] | None, Query()]
+OpFilter = Annotated[list[ChangeOp] | None, Query()]
+PageSize = Annotated[int | None, Query(ge=1)]
+
+
+@router.get("/commits")
+def list_commits(
+    call: GraphDep,
+    branch: str | None = None,
+    actor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=_MOST_COMMITS)] = 100,
+    page_token: str | None = None,
+) -> dict[str, Any]:
+    """Return the commits that a branch's head can reach, newest first, a page at a time.
+
+    All pages are of the head that the first one saw.
+    """
+    graph = call.open()
+    if page_token is None:
+        head, passed = graph.snapshot(branch).commit_id, 0
+    else:
+        head, passed = _read_token(page_token)
+    found = graph.commits.list(limit=passed + limit + 1, actor=actor, start=head)[passed:]
+    token = f"{head}.{passed + limit}" if len(found) > limit else None
+    return {"commits": encode(found[:limit]), "next_page_token": token}
+
+
+def _read_token(token: str) -> tuple[str, int]:
+    head, _, passed = token.partition(".")
+    if not (is_ulid(head) and passed.isascii() and passed.isdigit() and len(passed) < _TOKEN_DIGITS):
+        raise BadInput(f"page_token is {token!r}: use one that a page has returned")
+    return head, int(passed)
+
+
+@router.get("/commits/{commit}")
+def show_commit(call: GraphDep, commit: str) -> dict[str, Any]:
+    """Return one commit, of any branch."""
+    found: dict[str, Any] = encode(call.open().commits.show(commit))
+    return found
+
+
+@router.get("/commits/{commit}/changes")
+def show_changes(
+    call: GraphDep,
+    commit: str,
+    kinds: KindFilter = None,
+    types: TypeFilter = None,
+    ops: OpFilter = None,
+    limit: PageSize = None,
+    page_token: str | None = None,
+) -> dict[str, Any]:
+    """Return what a commit made different from its first parent, a page at a time."""
+    found = call.open().commits.changes(
+        commit, kinds=kinds, types=types, ops=ops, limit=limit, page_token=page_token
+    )
+    data: dict[str, Any] = encode(found.to_json())
+    return data
+
+
+@router.post("/commits/{commit}/revert")
+def revert_commit(call: GraphDep, commit: str, body: PickBody) -> dict[str, Any]:
+    """Take the change of one commit back from a branch."""
+    found: dict[str, Any] = encode(call.open().commits.revert(commit, **body.model_dump()))
+    return found
+
+
+@router.post("/commits/{commit}/cherry-pick")
+def pick_commit(call: GraphDep, commit: str, body: PickBody) -> dict[str, Any]:
+    """Bring the change of one commit to a branch."""
+    given = body.model_dump(exclude={"branch"})
+    found: dict[str, Any] = encode(call.open().commits.cherry_pick(commit, body.branch, **given))
+    return found
+
+
+@router.get("/diff")
+def show_diff(
+    call: GraphDep,
+    from_: Annotated[str, Query(alias="from")],
+    to: str,
+    kinds: KindFilter = None,
+    types: TypeFilter = None,
+    ops: OpFilter = None,
+    limit: PageSize = None,
+    page_token: str | None = None,
+) -> dict[str, Any]:
+    """Return the changes from one branch or commit to another, a page at a time."""
+    found = call.open().diff(from_, to, kinds=kinds, types=types, ops=ops)
+    page = found.page(limit=limit, page_token=page_token)
+    data: dict[str, Any] = encode(page.to_json())
+    return {"from": found.from_commit, "to": found.to_commit, **data}
+
+
+@router.get("/changes")
+def poll_changes(
+    call: GraphDep,
+    branch: str | None = None,
+    cursor: str | None = None,
+    start: str | None = None,
+    page_token: str | None = None,
+    kinds: KindFilter = None,
+    types: TypeFilter = None,
+    ops: OpFilter = None,
+    limit: PageSize = None,
+    commits: PageSize = None,
+) -> dict[str, Any]:
+    """Return what a branch committed after a cursor."""
+    page = call.open().changes.poll(
+        branch=branch,
+        cursor=cursor,
+        start=start,
+        page_token=page_token,
+        kinds=kinds,
+        types=types,
+        ops=ops,
+        limit=limit,
+        commits=commits,
+    )
+    data: dict[str, Any] = encode(page.to_json())
+    return data
+
+
+@router.post("/changes/baseline")
+def take_baseline(call: GraphDep, branch: str | None = None) -> Response:
+    """Send every entity of a branch's head, then the cursor from which the feed continues."""
+    graph = call.open()
+    records = graph.changes.baseline(branch=branch)
+    return answer_records(records, graph.snapshot(branch).commit_id)  # type: ignore[arg-type]

@@ -1,0 +1,37 @@
+"""Maintenance: optimize, cleanup, repair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from omnigraph.server.bodies import CleanupBody, OptimizeBody, RepairBody
+from omnigraph.server.calls import GraphDep
+from omnigraph.wire.values import encode
+
+router = APIRouter(tags=["maintenance"])
+
+
+@router.post("/optimize")
+def optimize_graph(call: GraphDep, body: OptimizeBody) -> dict[str, Any]:
+    """Join fragments, fold new rows into indexes and build declared ones."""
+    graph = call.open()
+    run = graph.ensure_indices if body.indexes_only else graph.optimize
+    found: dict[str, Any] = encode(run(body.branch))
+    return found
+
+
+@router.post("/cleanup")
+def clean_graph(call: GraphDep, body: CleanupBody) -> dict[str, Any]:
+    """Drop old commits and remove files that nothing needs."""
+    found: dict[str, Any] = encode(call.open().cleanup(**body.model_dump()))
+    return found
+
+
+@router.post("/repair")
+def repair_graph(call: GraphDep, body: RepairBody) -> dict[str, Any]:
+    """Verify the whole graph, and perhaps fix what needs no guess."""
+    done = call.open().repair(body.confirm, scrub=body.scrub)
+    found: dict[str, Any] = encode(done)
+    return {**found, "ok": done.ok}

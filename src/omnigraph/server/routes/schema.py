@@ -1,0 +1,50 @@
+"""The schema of a branch: show it, plan a change, apply one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from omnigraph.server.bodies import SchemaBody
+from omnigraph.server.calls import GraphDep, WriteDep, refuse_precondition
+from omnigraph.wire.values import encode
+
+router = APIRouter(tags=["schema"])
+
+
+@router.get("/schema")
+def show_schema(call: GraphDep, branch: str | None = None) -> dict[str, Any]:
+    """Return the text of the schema."""
+    graph = call.open(branch)
+    return {"branch": graph.branch, "schema_source": graph.schema.source}
+
+
+@router.post("/schema/plan")
+def plan_schema(call: GraphDep, body: SchemaBody) -> dict[str, Any]:
+    """Return the steps that would lead to another schema."""
+    plan = call.open(body.branch).schema.plan(
+        _as_text(body.schema_source), body.allow_data_loss, mode=body.mode
+    )
+    return {
+        "supported": plan.supported,
+        "steps": [encode(step.to_json()) for step in plan.steps],
+        "warnings": list(plan.warnings),
+    }
+
+
+@router.post("/schema/apply")
+def apply_schema(call: GraphDep, headers: WriteDep, body: SchemaBody) -> dict[str, Any]:
+    """Change the schema of a branch, and the data with it, in one commit."""
+    refuse_precondition(headers)
+    given = body.model_dump(exclude={"schema_source", "branch"})
+    done = call.open(body.branch).schema.apply(
+        _as_text(body.schema_source), **given, idempotency_key=headers.idempotency_key
+    )
+    found: dict[str, Any] = encode(done)
+    return found
+
+
+def _as_text(source: str) -> str:
+    """Return a schema that is never taken for the path of a file on the server."""
+    return f"{source}\n"

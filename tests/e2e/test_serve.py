@@ -1,0 +1,93 @@
+"""`omnigraph serve`, as an operator starts, kills and stops it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+import omnigraph as og
+from support.served import TOKENS, running_server
+
+SCHEMA = "node Person { name: String @key }"
+ADD = "query q($n: String) { insert Person { name: $n } }"
+RUN = [sys.executable, "-c", "from omnigraph.cli.main import run; run()", "serve"]
+
+
+def test_two_graphs_are_served_by_name_until_a_signal_stops_it(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        og.init(tmp_path / name, SCHEMA)
+    with running_server(tmp_path, str(tmp_path / "a"), "--graph", f"other={tmp_path / 'b'}") as server:
+        headers = {"Authorization": f"Bearer {TOKENS['agent-7']}"}
+        assert httpx.get(f"http://{server.address}/graphs", headers=headers).json() == {
+            "graphs": ["a", "other"]
+        }
+        og.open(server.url("other"), token=TOKENS["agent-7"]).mutate(ADD, {"n": "x"})
+        assert server.stop() == 0
+    assert og.open(tmp_path / "b").commits.list()[0].actor == "agent-7"
+
+
+def test_the_example_of_the_page_runs_and_prints_what_it_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "server.md").read_text()
+    (found,) = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    og.init(tmp_path / "people", "node Person { name: String @key  age: I32? }")
+    with running_server(tmp_path, str(tmp_path / "people")) as server:
+        exec(compile(found[0], "server.md", "exec"), {"og": og, "url": server.url("people")})
+    assert capsys.readouterr().out == found[1]
+
+
+@pytest.mark.long
+def test_a_worker_that_is_killed_loses_no_acknowledged_write(tmp_path: Path) -> None:
+    og.init(tmp_path / "people", SCHEMA)
+    with running_server(tmp_path, str(tmp_path / "people"), workers=2) as server:
+        graph = og.open(server.url("people"), token=TOKENS["act-ada"])
+        told = [graph.mutate(ADD, {"n": f"before{number}"}).commit_id for number in range(5)]
+        workers = [
+            child
+            for child in psutil.Process(server.process.pid).children()
+            if "spawn_main" in " ".join(child.cmdline())
+        ]
+        assert len(workers) == 2
+        os.kill(workers[0].pid, signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while len(told) < 10 and time.monotonic() < deadline:
+            try:
+                told.append(
+                    graph.mutate(ADD, {"n": f"after{len(told)}"}, idempotency_key=f"k{len(told)}").commit_id
+                )
+            except og.Unavailable:
+                continue
+        assert len(told) == 10
+        assert server.stop() == 0
+    stored = og.open(tmp_path / "people")
+    assert {commit.id for commit in stored.commits.list()} >= set(told)
+    assert stored.query("query q() { match { $p: Person } return { count($p) as n } }").scalar() == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "say who may call"),
+        (["--unauthenticated"], "which graphs?"),
+        (["a/x", "b/x", "--unauthenticated"], "two graphs are called 'x'"),
+        (["--graph", "nope", "--unauthenticated"], "give NAME=URI"),
+        (["x", "--unauthenticated", "--bind", "nope"], "--bind is 'nope'"),
+        (["x", "--token-file", "none"], "cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_said_at_once(tmp_path: Path, arguments: list[str], told: str) -> None:
+    done = subprocess.run(
+        [*RUN, *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False
+    )
+    assert done.returncode in (1, 2)
+    assert told in " ".join(done.stderr.split()).replace("│ ", "").replace(" │", "")
