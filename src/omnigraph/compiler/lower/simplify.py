@@ -43,7 +43,7 @@ class Simplifier:
             case CountJoin(block, into, exists):
                 yield CountJoin(self.block(block), into, exists)
             case Traverse():
-                yield self._drop_ways(self._cut_hops(step))
+                yield self._orient(self._drop_ways(self._cut_hops(step)))
             case _:
                 yield step
 
@@ -61,6 +61,23 @@ class Simplifier:
         kept = [way for way in step.ways if self._fits(way, step)] or [step.ways[0]]
         first, *more = kept
         return replace(step, edge_type=first.edge_type, direction=first.direction, more=tuple(more))
+
+    def _orient(self, step: Traverse) -> Traverse:
+        """Say which way an edge between different types is followed that may be followed either way.
+
+        Over one hop the types of the ends tell; over several it is two ways, which take turns.
+        """
+        edge = self.catalog.edge(step.edge_type)
+        if step.direction is not Direction.BOTH or step.more or edge is None or edge.source == edge.target:
+            return step
+        if (step.low, step.high) != (1, 1):
+            return replace(step, direction=Direction.FORWARD, more=(Way(edge.name, Direction.BACKWARD),))
+        fitting = [
+            direction
+            for direction in (Direction.FORWARD, Direction.BACKWARD)
+            if self._fits(Way(edge.name, direction), step)
+        ]
+        return replace(step, direction=fitting[0]) if len(fitting) == 1 else step
 
     def _fits(self, way: Way, step: Traverse) -> bool:
         edge = self.catalog.edge(way.edge_type)
