@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from omnigraph.cli.merging import MergeOptions, RebaseOptions, carry_out, show_merge
-from omnigraph.cli.options import IdempotencyKey, as_typed, expand_options
+from omnigraph.cli.options import IdempotencyKey, as_typed, expand_options, parse_metadata
 from omnigraph.cli.output import print_json, print_table, print_text
 from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 
@@ -160,6 +160,7 @@ def merge(
             options.dry_run,
             options.message,
             idempotency_key,
+            parse_metadata(options.metadata),
         )
         carry_out(options, as_json, lambda: graph.branches.merge(source, into, delete_branch, *how))
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import omnigraph as og
 from omnigraph.cli.changes import commit_changes
 from omnigraph.cli.merging import MergeOptions, carry_out
-from omnigraph.cli.options import as_typed, expand_options
+from omnigraph.cli.options import as_typed, expand_options, parse_metadata
 from omnigraph.cli.output import print_json, print_table
 from omnigraph.cli.session import AsJson, Branch, UriOption, report_errors, session_of
 
 app = typer.Typer(help="Look at the history.", no_args_is_help=True, rich_markup_mode=None)
 
-FilterOption = Annotated[list[str] | None, typer.Option("--filter", help="Only commits with actor=NAME.")]
+FilterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter", help="Only commits with actor=NAME, or with other metadata.", metavar="NAME=VALUE"
+    ),
+]
 
 
 @app.command("list")
@@ -29,9 +34,9 @@ def list_commits(
     as_json: AsJson = False,
 ) -> None:
     """List the commits that a branch can reach, newest first."""
-    actor = _actor(only or [])
+    actor, where = _read_filters(only or [])
     with report_errors(as_json):
-        found = session_of(context).open(uri).commits.list(branch, limit, actor)
+        found = session_of(context).open(uri).commits.list(branch, limit, actor, where=where)
         if as_json:
             print_json({"branch": branch, "commits": [asdict(item) for item in found]})
         else:
@@ -72,7 +77,7 @@ def revert(
     """Take the change of one commit back, as a new commit."""
     with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=options.dry_run)
-        how = (as_typed(options.strategy), options.resolutions, options.dry_run, options.message)
+        how = _read_options(options)
         carry_out(options, as_json, lambda: graph.commits.revert(id, branch, *how))
 
 
@@ -90,18 +95,26 @@ def cherry_pick(
     """Bring the change of one commit to a branch, as a new commit."""
     with report_errors(as_json):
         graph = session_of(context).open(uri, onto, read_only=options.dry_run)
-        how = (as_typed(options.strategy), options.resolutions, options.dry_run, options.message)
+        how = _read_options(options)
         carry_out(options, as_json, lambda: graph.commits.cherry_pick(id, onto, *how))
 
 
 app.command("changes")(commit_changes)
 
 
-def _actor(filters: list[str]) -> str | None:
-    actor = None
+def _read_options(options: MergeOptions) -> tuple[Any, ...]:
+    metadata = parse_metadata(options.metadata)
+    return as_typed(options.strategy), options.resolutions, options.dry_run, options.message, metadata
+
+
+def _read_filters(filters: list[str]) -> tuple[str | None, dict[str, str]]:
+    """Return the actor that is wanted, and the metadata."""
+    wanted: dict[str, str] = {}
     for item in filters:
         field, equals, value = item.partition("=")
-        if field != "actor" or not equals:
-            raise typer.BadParameter(f"{item!r}: write --filter actor=NAME")
-        actor = value
-    return actor
+        if not (field and equals):
+            raise typer.BadParameter(
+                f"{item!r}: write --filter actor=NAME, or --filter NAME=VALUE of metadata"
+            )
+        wanted[field] = value
+    return wanted.pop("actor", None), wanted

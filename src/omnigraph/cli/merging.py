@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import omnigraph as og
+from omnigraph.cli.options import MetadataOption
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import EXIT_FAILED
 
@@ -43,6 +44,7 @@ class MergeOptions(RebaseOptions):
     """What a merge, a revert and a cherry-pick take."""
 
     message: Message = None
+    metadata: MetadataOption = None
 
 
 def carry_out(options: RebaseOptions, as_json: bool, run: Callable[[], og.Merge | og.Rebase]) -> None:

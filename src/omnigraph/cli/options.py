@@ -19,6 +19,11 @@ IdempotencyKey = Annotated[
     str | None, typer.Option(help="A name for this write: the same name again changes nothing.")
 ]
 
+MetadataOption = Annotated[
+    list[str] | None,
+    typer.Option("--metadata", metavar="NAME=VALUE", help="Note this in the commit; can be repeated."),
+]
+
 
 def as_typed(words: Any) -> Any:
     """Return what a user typed for an option that takes certain words: the engine refuses others."""
@@ -30,6 +35,21 @@ def parse_count(option: str, text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise BadInput(f"{option} is {text!r}: it must be a whole number of at least 0")
     return int(text)
+
+
+def parse_metadata(given: list[str] | None) -> dict[str, str] | None:
+    """Return metadata of a commit as it was typed, `task=t-17`."""
+    if not given:
+        return None
+    found: dict[str, str] = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not (name and equals):
+            raise BadInput(f"--metadata is {item!r}: write NAME=VALUE")
+        if name in found:
+            raise BadInput(f"--metadata has {name!r} twice")
+        found[name] = value
+    return found
 
 
 def expand_options(options: type[_Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from omnigraph.base.choices import SchemaMode
-from omnigraph.cli.options import IdempotencyKey
+from omnigraph.cli.options import IdempotencyKey, MetadataOption, parse_metadata
 from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, report_errors, session_of
 
@@ -74,6 +74,7 @@ def apply(
     extend: Extend = False,
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
     idempotency_key: IdempotencyKey = None,
+    metadata: MetadataOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Change the schema of a branch, and its data, in one commit."""
@@ -86,6 +87,7 @@ def apply(
             mode=_mode(extend),
             message=message,
             idempotency_key=idempotency_key,
+            metadata=parse_metadata(metadata),
         )
         if as_json:
             print_json(asdict(done))

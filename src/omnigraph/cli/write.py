@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from omnigraph.cli.options import EngineName, IdempotencyKey, as_typed, parse_count
+from omnigraph.cli.options import (
+    EngineName,
+    IdempotencyKey,
+    MetadataOption,
+    as_typed,
+    parse_count,
+    parse_metadata,
+)
 from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.query_arguments import (
     Name,
@@ -36,6 +43,7 @@ def mutate(
     ] = "0",
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
     idempotency_key: IdempotencyKey = None,
+    metadata: MetadataOption = None,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -51,6 +59,7 @@ def mutate(
             retry=parse_count("--retry", retry),
             message=message,
             idempotency_key=idempotency_key,
+            metadata=parse_metadata(metadata),
         )
         if as_json:
             print_json(
@@ -96,6 +105,7 @@ def load(
     spark_ui: SparkUi = False,
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
     idempotency_key: IdempotencyKey = None,
+    metadata: MetadataOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Load graph records as one commit, or nothing at all."""
@@ -114,6 +124,7 @@ def load(
                 rejected_to=rejected_to,
                 message=message,
                 idempotency_key=idempotency_key,
+                metadata=parse_metadata(metadata),
             )
         if as_json:
             print_json(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.choices import MergeStrategy
@@ -94,6 +95,7 @@ class Branches:
         dry_run: bool = False,
         message: str | None = None,
         idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Merge:
         """Give a branch the content and schema that a commit has, as a new commit: no history is lost.
 
@@ -102,7 +104,7 @@ class Branches:
         """
         from omnigraph.graph.merge import run as merging
 
-        request = self._graph._request(name, message, dry_run, idempotency_key)
+        request = self._graph._request(name, message, dry_run, idempotency_key, metadata)
         target = find_revision(self._graph._core.truth, commit, request.branch)
         return merging.reset_branch(self._graph._core, target, request, dry_run)
 
@@ -116,6 +118,7 @@ class Branches:
         dry_run: bool = False,
         message: str | None = None,
         idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Merge:
         """Bring what a branch has done since its last common commit into another, as one commit.
 
@@ -124,7 +127,7 @@ class Branches:
         from omnigraph.graph.merge import run as merging
 
         options = merging.options(strategy, resolutions)
-        request = self._graph._request(into, message, dry_run, idempotency_key)
+        request = self._graph._request(into, message, dry_run, idempotency_key, metadata)
         done = self._delete if delete_branch else None
         return merging.merge_branch(self._graph._core, normalise(source), request, options, dry_run, done)
 

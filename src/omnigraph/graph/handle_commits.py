@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.choices import ChangeOp, EntityKind, MergeStrategy
@@ -29,15 +29,16 @@ class Commits:
         actor: str | None = None,
         *,
         start: str | None = None,
+        where: Mapping[str, str] | None = None,
     ) -> list[Commit]:
         """Return the commits that a branch's head, or the commit `start`, can reach, newest first.
 
-        With `actor` only those of one actor.
+        With `actor` only those of one actor; with `where` only those whose metadata has these values.
         """
         if start is not None and branch is not None:
             raise BadInput("give a branch or a commit to start from, not both")
         head = self._graph._state(branch).head if start is None else self._graph.find(start)
-        return history.list_commits(self._graph._core.truth, head, limit, actor)
+        return history.list_commits(self._graph._core.truth, head, limit, actor, where)
 
     def changes(
         self,
@@ -70,9 +71,10 @@ class Commits:
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Merge:
         """Take the change of one commit back from a branch, as a new commit."""
-        return self._pick(id, branch, strategy, resolutions, dry_run, message, undo=True)
+        return self._pick(id, branch, strategy, resolutions, dry_run, message, metadata, undo=True)
 
     def cherry_pick(
         self,
@@ -82,9 +84,10 @@ class Commits:
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Merge:
         """Bring the change of one commit, of any branch, to a branch, as a new commit."""
-        return self._pick(id, onto, strategy, resolutions, dry_run, message, undo=False)
+        return self._pick(id, onto, strategy, resolutions, dry_run, message, metadata, undo=False)
 
     def _pick(
         self,
@@ -94,6 +97,7 @@ class Commits:
         resolutions: Any,
         dry_run: bool,
         message: str | None,
+        metadata: Mapping[str, str] | None,
         undo: bool,
     ) -> Merge:
         from omnigraph.graph.merge import run as merging
@@ -101,5 +105,5 @@ class Commits:
         options = merging.options(strategy, resolutions)
         picked = self._graph.find(id)
         said = picked.message if message is None else message
-        request = self._graph._request(branch, said, dry_run)
+        request = self._graph._request(branch, said, dry_run, metadata=metadata)
         return merging.pick_commit(self._graph._core, picked, request, options, dry_run, undo)

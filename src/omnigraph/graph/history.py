@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -71,17 +71,32 @@ class Commit:
 
 
 def list_commits(
-    truth: Truth, head: CommitRecord, limit: int | None = None, actor: str | None = None
+    truth: Truth,
+    head: CommitRecord,
+    limit: int | None = None,
+    actor: str | None = None,
+    where: Mapping[str, str] | None = None,
 ) -> list[Commit]:
-    """Return the commits reachable from a record, newest first."""
+    """Return the commits reachable from a record, newest first; `where` says what their metadata must be."""
+    wanted_metadata = _metadata_items(where)
     if limit is not None and (not _is_whole(limit) or limit < 0):
         raise BadInput(f"limit is {limit!r}: it must be a whole number of 0 or more", limit=limit)
     wanted = (
         Commit.of(record)
         for record in lineage.history(truth.chains, head)
-        if actor is None or record.actor == actor
+        if (actor is None or record.actor == actor) and wanted_metadata <= record.metadata.items()
     )
     return list(islice(wanted, limit))  # it does not look behind the last one
+
+
+def _metadata_items(where: Mapping[str, str] | None) -> Set[tuple[str, str]]:
+    if where is None:
+        return frozenset()
+    if not isinstance(where, Mapping) or not all(
+        isinstance(text, str) for pair in where.items() for text in pair
+    ):
+        raise BadInput(f"where is {where!r}: it must be a dict of strings, such as {{'task': 't-17'}}")
+    return frozenset(where.items())
 
 
 def find_commit(truth: Truth, commit: str) -> CommitRecord:

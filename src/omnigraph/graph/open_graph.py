@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +12,7 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph import history
 from omnigraph.graph.branches.names import normalise
-from omnigraph.graph.manifest.record import CommitRecord, storable
+from omnigraph.graph.manifest.record import CommitRecord, storable, storable_metadata
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import BranchState
@@ -155,15 +156,27 @@ class OpenGraph:
         return self._core.schemas.get(schema).catalog
 
     def _request(
-        self, branch: str | None, message: str | None, dry_run: bool, key: str | None = None
+        self,
+        branch: str | None,
+        message: str | None,
+        dry_run: bool,
+        key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> CommitRequest:
         """Return who asks for a durable commit of a branch as it stands now."""
         if not dry_run:
             self._must_be_writable()
         ref = self._state(branch).ref
-        said = storable("message", message, self.settings.commit_text_bytes)
-        at = ref.incarnation
-        return CommitRequest(ref.name, self.actor, said, durable=True, incarnation=at, key=check_key(key))
+        limit = self.settings.commit_text_bytes
+        return CommitRequest(
+            ref.name,
+            self.actor,
+            storable("message", message, limit),
+            durable=True,
+            incarnation=ref.incarnation,
+            key=check_key(key),
+            metadata=storable_metadata(metadata, limit),
+        )
 
     def _must_be_writable(self) -> None:
         if self.read_only:

@@ -1,60 +1,40 @@
-"""The graph that users hold: the kernel's handle, and the operations written in our languages."""
+"""The graph that users hold: what writes to it and what keeps it in order."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
-from functools import cached_property
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.choices import (
-    ChangeOp,
-    EntityKind,
     ExportFormat,
     LoadMode,
     OnError,
     ReadEngine,
     SourceFormat,
 )
-from omnigraph.base.errors import BadInput
-from omnigraph.execution.query_cache import compile_cached
-from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.graph.snapshot import Snapshot as Pinned
-from omnigraph.pipeline.engine import SparkEngine, SparkReader
-from omnigraph.sdk.reopening import ReopenableGraph
-from omnigraph.sdk.snapshot import Snapshot
+from omnigraph.pipeline.engine import SparkEngine
+from omnigraph.sdk.reading import ReadableGraph
 
 # A read needs half of the engine: what else a method needs is imported when it is called.
 if TYPE_CHECKING:
     from omnigraph.execution.embed.backfill import Backfill
     from omnigraph.execution.export.export import Export
     from omnigraph.execution.load.run import Load
-    from omnigraph.execution.plan.explain import Explanation
-    from omnigraph.execution.result import Result, Stream
     from omnigraph.execution.write.mutate import Mutation
     from omnigraph.graph.backup.progress import Progress as CopyProgress
     from omnigraph.graph.backup.run import Backup
-    from omnigraph.graph.changes.diff import Diff
     from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup
     from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress
     from omnigraph.graph.maintenance.verify.repair_report import Repair
-    from omnigraph.graph.manifest.record import CommitRecord
     from omnigraph.pipeline.jobs.stream import StreamWriter
-    from omnigraph.sdk.blob import BlobHandle
     from omnigraph.sdk.changes import Changes
-    from omnigraph.sdk.schema import SchemaHandle
 
 
-class Graph(ReopenableGraph):
+class Graph(ReadableGraph):
     """An open graph: a branch to work on, and who is working. Safe to share between threads."""
-
-    @property
-    def schema(self) -> SchemaHandle:
-        """The schema of this handle's branch: read it, plan a change, apply one."""
-        from omnigraph.sdk.schema import SchemaHandle
-
-        return SchemaHandle(self)
 
     @property
     def changes(self) -> Changes:
@@ -62,134 +42,6 @@ class Graph(ReopenableGraph):
         from omnigraph.sdk.changes import Changes
 
         return Changes(self)
-
-    def diff(
-        self,
-        from_: Pinned | str,
-        to: Pinned | str,
-        *,
-        kinds: Sequence[EntityKind] | None = None,
-        types: Sequence[str] | None = None,
-        ops: Sequence[ChangeOp] | None = None,
-        images: bool = True,
-    ) -> Diff:
-        """Return the changes from one branch, commit or snapshot to another; they are read lazily."""
-        from omnigraph.graph.changes.diff import diff
-        from omnigraph.graph.changes.model import ChangeFilter
-
-        only = ChangeFilter.of(kinds, types, ops)
-        return diff(self._core, self._record_of(from_), self._record_of(to), only, images)
-
-    def _record_of(self, target: Pinned | str) -> CommitRecord:
-        """Return the record of a snapshot, or of what a revision stands for."""
-        if isinstance(target, Pinned):
-            return target._record
-        if not isinstance(target, str):
-            raise BadInput(f"{target!r} is neither a snapshot nor the name of a branch or commit")
-        return self.find(target)
-
-    @cached_property
-    def _reader(self) -> Reader:
-        """What the reads of this handle share."""
-        return Reader(self.settings, SparkReader())
-
-    def snapshot(
-        self,
-        branch: str | None = None,
-        commit: str | None = None,
-        version: int | None = None,
-        tag: str | None = None,
-        timestamp: datetime | str | None = None,
-    ) -> Snapshot:
-        """Return a read-only view of a branch's head, version or past moment, a commit, or a tag."""
-        return Snapshot(super().snapshot(branch, commit, version, tag, timestamp), self._reader, self)
-
-    def query(
-        self,
-        gq: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        name: str | None = None,
-        branch: str | None = None,
-        snapshot: Pinned | str | None = None,
-        engine: ReadEngine = "auto",
-        timeout: float | None = None,
-        optimise: bool = True,
-    ) -> Result:
-        """Run a read query on a branch's head, or on a snapshot (or what stands for a commit).
-
-        `timeout` is in seconds. Without `optimise` the steps are taken as they are written: the rows are
-        the same, only slower.
-        """
-        request = ReadRequest(gq, params, name, timeout, optimise, engine)
-        return self._reader.run(self._choose_snapshot(branch, snapshot), request)
-
-    def stream(
-        self,
-        gq: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        name: str | None = None,
-        branch: str | None = None,
-        snapshot: Pinned | str | None = None,
-        batch_rows: int = 65_536,
-        timeout: float | None = None,
-    ) -> Stream:
-        """Run a read query and return its rows as Arrow batches, made while they are asked for."""
-        request = ReadRequest(gq, params, name, timeout)
-        return self._reader.stream(self._choose_snapshot(branch, snapshot), request, batch_rows)
-
-    def explain(
-        self,
-        gq: str,
-        params: Mapping[str, Any] | None = None,
-        analyze: bool = False,
-        *,
-        name: str | None = None,
-        branch: str | None = None,
-        snapshot: Pinned | str | None = None,
-        timeout: float | None = None,
-        optimise: bool = True,
-    ) -> Explanation:
-        """Return the plan of a read query; with `analyze` it is run, and the plan says what each step did."""
-        request = ReadRequest(gq, params, name, timeout, optimise)
-        return self._reader.explain(self._choose_snapshot(branch, snapshot), request, analyze)
-
-    def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:
-        """Check a read query now and return a function that runs it: `p(params)`, on the newest state."""
-        compile_cached(gq, self.schema.catalog, name, "read")
-
-        def run(params: Mapping[str, Any] | None = None, **where: Any) -> Result:
-            return self.query(gq, params, name=name, **where)
-
-        return run
-
-    def _choose_snapshot(self, branch: str | None, snapshot: Pinned | str | None) -> Pinned:
-        if snapshot is not None and branch is not None:
-            raise BadInput("give a branch or a snapshot, not both")
-        return snapshot if isinstance(snapshot, Pinned) else super().snapshot(branch, commit=snapshot)
-
-    def blob(
-        self,
-        entity: EntityKind,
-        type: str,
-        id: str,
-        property: str,
-        *,
-        branch: str | None = None,
-        snapshot: Pinned | str | None = None,
-    ) -> BlobHandle:
-        """Return a blob of a node or edge: read it in ranges, and without `snapshot`, put or clear it."""
-        from omnigraph.sdk.blob import BlobHandle
-
-        seen = Snapshot(self._choose_snapshot(branch, snapshot), self._reader, self)
-        write_to = (self, branch) if snapshot is None else None
-        return BlobHandle(seen, entity, type, id, property, write_to)
-
-    def close(self) -> None:
-        """Drop opened tables and caches of queries; the handle can still be used."""
-        super().close()
-        self._reader.clear()
 
     def embed(
         self,
@@ -220,12 +72,13 @@ class Graph(ReopenableGraph):
         message: str | None = None,
         idempotency_key: str | None = None,
         retry: int = 0,
+        metadata: Mapping[str, str] | None = None,
     ) -> Mutation:
         """Run a mutation query as one commit; `if_commit` names the commit that must still be the head.
 
         The same `idempotency_key` again answers with the first commit and changes nothing. When another
         writer changes the rows that an update or delete selects while it runs, it is evaluated anew up to
-        `retry` times before it is a conflict.
+        `retry` times before it is a conflict. `metadata` is noted in the commit.
         """
         from omnigraph.execution.write.run_mutation import run_mutation
 
@@ -239,6 +92,7 @@ class Graph(ReopenableGraph):
             message=message,
             idempotency_key=idempotency_key,
             retry=retry,
+            metadata=metadata,
             reader=self._reader,
         )
 

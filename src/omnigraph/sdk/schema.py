@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,7 @@ class SchemaHandle:
         mode: SchemaMode = "replace",
         message: str | None = None,
         idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> SchemaApply:
         """Change the schema of this branch, and the data with it, in one commit.
 
@@ -76,7 +78,11 @@ class SchemaHandle:
         desired = _desired(text_or_path, mode, allow_drop=allow_drop, allow_data_loss=allow_data_loss)
         work = SchemaApplication(desired, self._graph.schemas)
         published = self._graph.commit_work(
-            work, message=message, durable=True, idempotency_key=idempotency_key
+            work,
+            message=message,
+            durable=True,
+            idempotency_key=idempotency_key,
+            metadata=metadata,
         )
         if published is not None and not work.is_planned:  # it was applied before, under the same key
             steps = list(published.answer.get("steps", ()))

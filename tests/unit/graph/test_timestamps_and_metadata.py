@@ -93,3 +93,25 @@ def test_metadata_is_strings_and_has_a_limit(history: og.Graph) -> None:
         history.load([], mode="append", metadata={"run": 7})  # type: ignore[dict-item]
     with pytest.raises(og.ResourceLimit, match="OMNIGRAPH_COMMIT_TEXT_BYTES"):
         history.load([], mode="append", metadata={f"n{at}": "x" * 1000 for at in range(100)})
+
+
+def test_every_kind_of_write_notes_its_metadata_and_is_found_by_it(history: og.Graph) -> None:
+    task = {"task": "t-17", "on_behalf_of": "ada"}
+    insert = 'query q() { insert Person { name: "eve" } }'
+    text = f"{history.schema.source}\nnode Noted {{ name: String @key }}"
+    history.branches.create("side")
+    side = history.mutate(insert, branch="side", metadata=task).commit_id
+    made = [
+        history.schema.apply(text, metadata=task).commit_id,
+        history.branches.merge("side", metadata=task).commit_id,
+        history.commits.revert(str(side), metadata=task).commit_id,
+        history.branches.reset("main", "HEAD~1", metadata=task).commit_id,
+        history.commits.cherry_pick("HEAD~1", metadata=task).commit_id,
+    ]
+    assert None not in made
+    assert {item.id for item in history.commits.list(where=task)} == {side, *made}
+    assert len(history.commits.list(where={"task": "t-17"}, limit=2)) == 2
+    assert history.commits.list(where={"task": "t-18"}) == []
+    assert history.commits.list(where={"task": "t-17", "tool": "x"}) == []
+    with pytest.raises(og.BadInput, match="dict of strings"):
+        history.commits.list(where={"task": 17})  # type: ignore[dict-item]

@@ -33,6 +33,7 @@ def run_mutation(
     if_commit: str | None = None,
     message: str | None = None,
     idempotency_key: str | None = None,
+    metadata: Mapping[str, str] | None = None,
     retry: int = 0,
     reader: Reader | None = None,
 ) -> Mutation:
@@ -55,7 +56,12 @@ def run_mutation(
     vectors = RowVectors(graph.embedder)
     work = MutationWork(graph.catalog_at, bind, graph.settings.mutation_rows, vectors, solve, retry)
     published = graph.commit_work(
-        work, branch=branch, message=message, if_commit=if_commit, idempotency_key=idempotency_key
+        work,
+        branch=branch,
+        message=message,
+        if_commit=if_commit,
+        idempotency_key=idempotency_key,
+        metadata=metadata,
     )
     answer = dict(published.answer if published is not None and published.answer else work.answer())
     warnings = tuple(answer.pop("warnings", ()))

@@ -221,12 +221,13 @@ class AsyncGraph:
         message: str | None = None,
         idempotency_key: str | None = None,
         retry: int = 0,
+        metadata: Mapping[str, str] | None = None,
     ) -> Mutation:
         """Run a mutation query as one commit; `if_commit` names the commit that must still be the head.
 
         The same `idempotency_key` again answers with the first commit and changes nothing. When another
         writer changes the rows that an update or delete selects while it runs, it is evaluated anew up to
-        `retry` times before it is a conflict."""
+        `retry` times before it is a conflict. `metadata` is noted in the commit."""
         ...
 
     async def namespace(self, branch: str | None = None) -> PublicNamespace:
@@ -362,6 +363,7 @@ class AsyncBranches:
         dry_run: bool = False,
         message: str | None = None,
         idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Merge:
         """Bring what a branch has done since its last common commit into another, as one commit.
 
@@ -397,6 +399,7 @@ class AsyncBranches:
         dry_run: bool = False,
         message: str | None = None,
         idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Merge:
         """Give a branch the content and schema that a commit has, as a new commit: no history is lost.
 
@@ -433,6 +436,7 @@ class AsyncCommits:
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Merge:
         """Bring the change of one commit, of any branch, to a branch, as a new commit."""
         ...
@@ -444,10 +448,11 @@ class AsyncCommits:
         actor: str | None = None,
         *,
         start: str | None = None,
+        where: Mapping[str, str] | None = None,
     ) -> list[Commit]:
         """Return the commits that a branch's head, or the commit `start`, can reach, newest first.
 
-        With `actor` only those of one actor."""
+        With `actor` only those of one actor; with `where` only those whose metadata has these values."""
         ...
 
     async def revert(
@@ -458,6 +463,7 @@ class AsyncCommits:
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Merge:
         """Take the change of one commit back from a branch, as a new commit."""
         ...
@@ -496,6 +502,7 @@ class AsyncSchema:
         mode: SchemaMode = "replace",
         message: str | None = None,
         idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> SchemaApply:
         """Change the schema of this branch, and the data with it, in one commit.
 

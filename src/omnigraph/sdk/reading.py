@@ -1,0 +1,165 @@
+"""What a graph that users hold can be asked: queries, snapshots, differences, blobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.base.choices import ChangeOp, EntityKind, ReadEngine
+from omnigraph.base.errors import BadInput
+from omnigraph.execution.query_cache import compile_cached
+from omnigraph.execution.read import Reader, ReadRequest
+from omnigraph.graph.snapshot import Snapshot as Pinned
+from omnigraph.pipeline.engine import SparkReader
+from omnigraph.sdk.reopening import ReopenableGraph
+from omnigraph.sdk.snapshot import Snapshot
+
+# A read needs half of the engine: what else a method needs is imported when it is called.
+if TYPE_CHECKING:
+    from omnigraph.execution.plan.explain import Explanation
+    from omnigraph.execution.result import Result, Stream
+    from omnigraph.graph.changes.diff import Diff
+    from omnigraph.graph.manifest.record import CommitRecord
+    from omnigraph.sdk.blob import BlobHandle
+    from omnigraph.sdk.schema import SchemaHandle
+
+
+class ReadableGraph(ReopenableGraph):
+    """An open graph, and what can be read of it."""
+
+    @property
+    def schema(self) -> SchemaHandle:
+        """The schema of this handle's branch: read it, plan a change, apply one."""
+        from omnigraph.sdk.schema import SchemaHandle
+
+        return SchemaHandle(self)
+
+    def diff(
+        self,
+        from_: Pinned | str,
+        to: Pinned | str,
+        *,
+        kinds: Sequence[EntityKind] | None = None,
+        types: Sequence[str] | None = None,
+        ops: Sequence[ChangeOp] | None = None,
+        images: bool = True,
+    ) -> Diff:
+        """Return the changes from one branch, commit or snapshot to another; they are read lazily."""
+        from omnigraph.graph.changes.diff import diff
+        from omnigraph.graph.changes.model import ChangeFilter
+
+        only = ChangeFilter.of(kinds, types, ops)
+        return diff(self._core, self._record_of(from_), self._record_of(to), only, images)
+
+    def _record_of(self, target: Pinned | str) -> CommitRecord:
+        """Return the record of a snapshot, or of what a revision stands for."""
+        if isinstance(target, Pinned):
+            return target._record
+        if not isinstance(target, str):
+            raise BadInput(f"{target!r} is neither a snapshot nor the name of a branch or commit")
+        return self.find(target)
+
+    @cached_property
+    def _reader(self) -> Reader:
+        """What the reads of this handle share."""
+        return Reader(self.settings, SparkReader())
+
+    def snapshot(
+        self,
+        branch: str | None = None,
+        commit: str | None = None,
+        version: int | None = None,
+        tag: str | None = None,
+        timestamp: datetime | str | None = None,
+    ) -> Snapshot:
+        """Return a read-only view of a branch's head, version or past moment, a commit, or a tag."""
+        return Snapshot(super().snapshot(branch, commit, version, tag, timestamp), self._reader, self)
+
+    def query(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        snapshot: Pinned | str | None = None,
+        engine: ReadEngine = "auto",
+        timeout: float | None = None,
+        optimise: bool = True,
+    ) -> Result:
+        """Run a read query on a branch's head, or on a snapshot (or what stands for a commit).
+
+        `timeout` is in seconds. Without `optimise` the steps are taken as they are written: the rows are
+        the same, only slower.
+        """
+        request = ReadRequest(gq, params, name, timeout, optimise, engine)
+        return self._reader.run(self._choose_snapshot(branch, snapshot), request)
+
+    def stream(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        snapshot: Pinned | str | None = None,
+        batch_rows: int = 65_536,
+        timeout: float | None = None,
+    ) -> Stream:
+        """Run a read query and return its rows as Arrow batches, made while they are asked for."""
+        request = ReadRequest(gq, params, name, timeout)
+        return self._reader.stream(self._choose_snapshot(branch, snapshot), request, batch_rows)
+
+    def explain(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        analyze: bool = False,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        snapshot: Pinned | str | None = None,
+        timeout: float | None = None,
+        optimise: bool = True,
+    ) -> Explanation:
+        """Return the plan of a read query; with `analyze` it is run, and the plan says what each step did."""
+        request = ReadRequest(gq, params, name, timeout, optimise)
+        return self._reader.explain(self._choose_snapshot(branch, snapshot), request, analyze)
+
+    def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:
+        """Check a read query now and return a function that runs it: `p(params)`, on the newest state."""
+        compile_cached(gq, self.schema.catalog, name, "read")
+
+        def run(params: Mapping[str, Any] | None = None, **where: Any) -> Result:
+            return self.query(gq, params, name=name, **where)
+
+        return run
+
+    def _choose_snapshot(self, branch: str | None, snapshot: Pinned | str | None) -> Pinned:
+        if snapshot is not None and branch is not None:
+            raise BadInput("give a branch or a snapshot, not both")
+        return snapshot if isinstance(snapshot, Pinned) else super().snapshot(branch, commit=snapshot)
+
+    def blob(
+        self,
+        entity: EntityKind,
+        type: str,
+        id: str,
+        property: str,
+        *,
+        branch: str | None = None,
+        snapshot: Pinned | str | None = None,
+    ) -> BlobHandle:
+        """Return a blob of a node or edge: read it in ranges, and without `snapshot`, put or clear it."""
+        from omnigraph.sdk.blob import BlobHandle
+
+        seen = Snapshot(self._choose_snapshot(branch, snapshot), self._reader, self)
+        write_to = (self, branch) if snapshot is None else None
+        return BlobHandle(seen, entity, type, id, property, write_to)
+
+    def close(self) -> None:
+        """Drop opened tables and caches of queries; the handle can still be used."""
+        super().close()
+        self._reader.clear()
