@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from omnigraph.execution.result import Result, Stream
-from omnigraph.sdk.graph import Graph
+from omnigraph.execution.result import Result, Stream, record_batch
 from omnigraph.wire.media import ARROW, COMMIT_HEADER, JSON, NDJSON
 from omnigraph.wire.results import result_metadata
 from omnigraph.wire.values import encode
 
 _BATCH_ROWS = 8_192
+_ROWS_AT_ONCE = 262_144
 
 
 def choose_format(accept: str | None) -> str:
@@ -50,6 +50,30 @@ def answer_stream(stream: Stream, media_type: str) -> Response:
     return StreamingResponse(made, media_type=media_type, headers=headers)
 
 
+def answer_whole(result: Result, media_type: str) -> Response:
+    """Return a result whose rows are all there: nothing can fail any more."""
+    if media_type != ARROW:
+        stream = Stream(result.schema, result.commit_id, iter(result.to_arrow().to_batches(_BATCH_ROWS)))
+        return answer_stream(stream, media_type)
+    rows = record_batch(result.schema, result.arrays)
+    metadata = result_metadata(result.schema, result.commit_id, result.engine)
+    rows = rows.replace_schema_metadata(metadata)
+    headers = {COMMIT_HEADER: result.commit_id}
+    pieces = _arrow_pieces(rows)
+    if len(rows) <= _BATCH_ROWS:
+        return Response(b"".join(pieces), media_type=media_type, headers=headers)
+    return StreamingResponse(pieces, media_type=media_type, headers=headers)
+
+
+def _arrow_pieces(rows: pa.RecordBatch) -> Iterator[bytes]:
+    sink = _Chunks()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            writer.write_batch(rows.slice(start, _ROWS_AT_ONCE))
+            yield sink.take()
+    yield sink.take()
+
+
 def answer_records(records: Iterable[dict[str, Any]], commit: str) -> Response:
     """Return records as lines of JSON, as they are made."""
     # A load reads the numbers of records as they are.
@@ -60,11 +84,6 @@ def answer_records(records: Iterable[dict[str, Any]], commit: str) -> Response:
 def columns_of(result: Result | Stream) -> list[dict[str, str]]:
     """Return names and types of columns."""
     return [{"name": column.name, "type": str(column.type)} for column in result.schema]
-
-
-def ask_stream(graph: Graph, given: dict[str, Any]) -> Stream:
-    """Run a query whose rows are sent as they are made."""
-    return graph.stream(**given, batch_rows=_BATCH_ROWS)
 
 
 def _arrow(stream: Stream) -> Iterator[bytes]:

@@ -18,10 +18,11 @@ import omnigraph
 from omnigraph.base.errors import OmniError, Unauthorized
 from omnigraph.graph.manifest.format import CURRENT
 from omnigraph.server.calls import KnownCaller
+from omnigraph.server.exactness import ExactValues
 from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.identity import Tokens
 from omnigraph.server.limits import BodyLimit, RequestLimits
-from omnigraph.server.routes import branches, commits, maintenance, reads, schema, writes
+from omnigraph.server.routes import blobs, branches, commits, feed, maintenance, reads, schema, writes
 from omnigraph.wire.errors import answer_error
 
 _log = logging.getLogger("omnigraph.server")
@@ -46,11 +47,12 @@ def create_app(config: ServerConfig) -> FastAPI:
     app.state.graphs = ServedGraphs(config.graphs)
     app.state.tokens = config.tokens
     app.state.limits = config.limits
-    for part in (reads, writes, branches, commits, schema, maintenance):
+    for part in (reads, writes, branches, commits, feed, blobs, schema, maintenance):
         app.include_router(part.router, prefix="/graphs/{graph}")
     app.add_api_route("/healthz", show_health, methods=["GET"], tags=["server"])
     app.add_api_route("/graphs", list_graphs, methods=["GET"], tags=["server"])
     app.add_middleware(BodyLimit, limits=config.limits)
+    app.add_middleware(ExactValues)
     app.add_exception_handler(OmniError, _tell_error)
     app.add_exception_handler(RequestValidationError, _tell_invalid)
     app.add_exception_handler(HTTPException, _tell_http)

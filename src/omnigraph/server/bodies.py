@@ -26,6 +26,11 @@ class QueryBody(Body):
     timeout: float | None = None
     optimise: bool = True
     engine: ReadEngine = "auto"
+    stream: bool = Field(
+        True,
+        description="Whether NDJSON and Arrow are sent while rows are made; otherwise when all are there.",
+    )
+    batch_rows: int = Field(8_192, ge=1, le=1_048_576, description="Rows of a batch of a stream.")
 
 
 class ExplainBody(Body):
@@ -136,11 +141,29 @@ class TagBody(Body):
     branch: str | None = None
 
 
+class ApplyBody(Body):
+    """A block of another graph's feed, in all its parts."""
+
+    parts: list[dict[str, Any]]
+    branch: str | None = None
+    message: str | None = None
+
+
+class EmbedBody(Body):
+    """Which vectors to compute."""
+
+    branch: str | None = None
+    types: list[str] | None = Field(None, examples=[["Doc.vec"]])
+    reembed: bool = False
+    message: str | None = None
+
+
 class OptimizeBody(Body):
     """Which branch to optimize, and whether only indexes are meant."""
 
     branch: str | None = None
     indexes_only: bool = False
+    engine: ReadEngine = "auto"
 
 
 class CleanupBody(Body):

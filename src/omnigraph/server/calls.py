@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated
+from urllib.parse import unquote
 
 from fastapi import Depends, Header, Path, Request
 
@@ -41,19 +42,35 @@ class GraphCall:
     name: str
     caller: Caller
     graphs: ServedGraphs
+    branch: str | None = None
+    """The branch that the caller's own handle works on."""
+    incarnation: str | None = None
+    """Which of the branches that had this name it is."""
 
     def open(self, branch: str | None = None) -> Graph:
-        """Return a handle for this request."""
-        return self.graphs.handle(self.name, branch, self.caller.actor)
+        """Return a handle for this request, on a branch or on that of the caller's handle."""
+        if branch is not None:
+            return self.graphs.handle(self.name, branch, self.caller.actor)
+        return self.graphs.handle(self.name, self.branch, self.caller.actor, self.incarnation)
 
 
 def find_call(
     request: Request,
     caller: Annotated[Caller, Depends(find_caller)],
     graph: Annotated[str, Path(description="The name of a graph.", examples=["people"])],
+    omnigraph_handle: Annotated[
+        str | None,
+        Header(
+            description="`branch@incarnation`: what is asked of no branch is asked of this one, and the "
+            "answer is `branch_gone` when another branch has its name now. `GET` of the graph returns both."
+        ),
+    ] = None,
 ) -> GraphCall:
     """Return the request's graph; who is not known does not learn which graphs there are."""
-    return GraphCall(graph, caller, request.app.state.graphs)
+    branch, _, incarnation = (omnigraph_handle or "").rpartition("@")
+    if omnigraph_handle is not None and not (branch and incarnation):
+        raise BadInput(f"Omnigraph-Handle is {omnigraph_handle!r}: give a branch, @, and its incarnation")
+    return GraphCall(graph, caller, request.app.state.graphs, unquote(branch) or None, incarnation or None)
 
 
 @dataclass(frozen=True, slots=True)

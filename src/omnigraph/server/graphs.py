@@ -67,12 +67,14 @@ class ServedGraphs:
                 first.error if first is not None else BadInput("there is no graph to serve: give its address")
             )
 
-    def handle(self, name: str, branch: str | None, actor: str | None) -> Graph:
+    def handle(
+        self, name: str, branch: str | None, actor: str | None, incarnation: str | None = None
+    ) -> Graph:
         """Return a handle of a graph for one request: nothing of it is shared but caches."""
         graph = self._opened.get(name)
         if graph is None:
             raise NotFound(f"there is no graph {name!r} here", graph=name)
-        return share_graph(graph, actor, branch)
+        return share_graph(graph, actor, branch, incarnation)
 
     def close(self) -> None:
         """Drop what was opened."""

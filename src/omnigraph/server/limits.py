@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MIB = 1024 * 1024
+_LARGE = re.compile(r"/graphs/[^/]+/(load/[^/]+|blob|changes/apply)")
+_COUNTED = re.compile(r"/graphs/[^/]+/(load/[^/]+|blob)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +19,7 @@ class RequestLimits:
 
     body_bytes: int = MIB
     load_bytes: int = 32 * MIB
-    """Of the body of a load, which is written to a file first."""
+    """Of the body of a load, which is written to a file first, of a blob, and of a block of a feed."""
 
 
 class BodyLimit:
@@ -27,10 +30,12 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, counting what it sends."""
-        if scope["type"] != "http" or "/load/" in scope["path"]:
+        if scope["type"] != "http" or _COUNTED.fullmatch(scope["path"]):
             await self._app(scope, receive, send)
             return
-        taken, parts, most = 0, [], self._limits.body_bytes
+        taken, parts = 0, []
+        is_large = _LARGE.fullmatch(scope["path"])
+        most = self._limits.load_bytes if is_large else self._limits.body_bytes
         while True:
             message = await receive()
             parts.append(message)

@@ -10,13 +10,15 @@ from omnigraph.wire.values import encode
 
 _COLUMNS = b"omnigraph.columns"
 _COMMIT = b"omnigraph.commit"
+_ENGINE = b"omnigraph.engine"
 
 
-def result_metadata(columns: object, commit: str) -> dict[bytes, bytes]:
+def result_metadata(columns: object, commit: str, engine: str = "local") -> dict[bytes, bytes]:
     """Return what the schema of a stream says beside Arrow's types."""
-    return {_COLUMNS: json.dumps(encode(columns)).encode(), _COMMIT: commit.encode()}
+    told = json.dumps(encode(columns)).encode()
+    return {_COLUMNS: told, _COMMIT: commit.encode(), _ENGINE: engine.encode()}
 
 
-def read_metadata(metadata: Mapping[bytes, bytes]) -> tuple[Any, str]:
-    """Return the columns as JSON data, and the commit."""
-    return json.loads(metadata[_COLUMNS]), metadata[_COMMIT].decode()
+def read_metadata(metadata: Mapping[bytes, bytes]) -> tuple[Any, str, str]:
+    """Return the columns as JSON data, the commit, and where the query ran."""
+    return json.loads(metadata[_COLUMNS]), metadata[_COMMIT].decode(), metadata[_ENGINE].decode()

@@ -1,15 +1,18 @@
 """Answers as JSON, and back: what a class has in process it has after a journey, by its fields and types.
 
 Whole numbers beyond ±(2^53 - 1), which many readers of JSON would round, are strings; so are infinite and
-undefined floats. Datetimes are ISO 8601 in UTC, bytes `base64:` strings. A class is an object of its fields.
+undefined floats. A caller that reads integers of any size says so, and gets them. Datetimes are ISO 8601 in
+UTC, bytes `base64:` strings. A class is an object of its fields.
 """
 
 from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime
 from enum import Enum
@@ -19,6 +22,22 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 LARGEST_NUMBER = 2**53 - 1
 _BASE64 = "base64:"
+_exact: ContextVar[bool] = ContextVar("exact", default=False)
+
+
+@contextmanager
+def exact_values() -> Iterator[None]:
+    """Write whole numbers of any size as numbers inside the block: the caller reads them."""
+    token = _exact.set(True)
+    try:
+        yield
+    finally:
+        _exact.reset(token)
+
+
+def are_exact() -> bool:
+    """Return whether the caller of now reads numbers of any size and marks values in what it sends."""
+    return _exact.get()
 
 
 def encode(value: Any) -> Any:
@@ -26,7 +45,7 @@ def encode(value: Any) -> Any:
     if value is None or isinstance(value, str | bool):
         return value.value if isinstance(value, Enum) else value
     if isinstance(value, int):
-        return value if abs(value) <= LARGEST_NUMBER else str(value)
+        return value if abs(value) <= LARGEST_NUMBER or are_exact() else str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, datetime):

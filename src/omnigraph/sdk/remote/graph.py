@@ -59,7 +59,7 @@ class RemoteGraph(RemoteLoads):
         with self._transport.stream("/query", body, ARROW) as answer:
             reader = pa.ipc.open_stream(_PieceReader(answer.iter_bytes()))
             table = reader.read_all()
-        columns, commit = read_metadata(reader.schema.metadata)
+        columns, commit, _ = read_metadata(reader.schema.metadata)
         arrays = [column.combine_chunks() for column in table.columns]
         return Result(decode(tuple[Column, ...], columns), arrays, commit)
 
@@ -77,7 +77,7 @@ class RemoteGraph(RemoteLoads):
         body = self._read_body(gq, params, name, branch, snapshot) | {"timeout": timeout}
         answers = self._stream_batches(body)
         schema = next(answers)
-        columns, commit = read_metadata(schema.metadata)
+        columns, commit, _ = read_metadata(schema.metadata)
         return Stream(decode(tuple[Column, ...], columns), commit, answers)
 
     def _stream_batches(self, body: Mapping[str, Any]) -> Iterator[Any]:

@@ -1,16 +1,14 @@
-"""History: commits, what they changed, differences, the change feed."""
+"""History: commits, what they changed, differences."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from fastapi.responses import Response
 
 from omnigraph.base.choices import ChangeOp, EntityKind
 from omnigraph.base.errors import BadInput
 from omnigraph.base.ids import is_ulid
-from omnigraph.server.answers import answer_records
 from omnigraph.server.bodies import PickBody
 from omnigraph.server.calls import GraphDep
 from omnigraph.wire.values import encode
@@ -31,15 +29,19 @@ def list_commits(
     branch: str | None = None,
     actor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=_MOST_COMMITS)] = 100,
+    start: str | None = None,
     page_token: str | None = None,
 ) -> dict[str, Any]:
-    """Return the commits that a branch's head can reach, newest first, a page at a time.
+    """Return the commits that a branch's head, or `start`, can reach, newest first, a page at a time.
 
     All pages are of the head that the first one saw.
     """
     graph = call.open()
+    if start is not None and branch is not None:
+        raise BadInput("give a branch or a commit to start from, not both")
     if page_token is None:
-        head, passed = graph.snapshot(branch).commit_id, 0
+        head = graph.snapshot(branch).commit_id if start is None else graph.commits.show(start).id
+        passed = 0
     else:
         head, passed = _read_token(page_token)
     found = graph.commits.list(limit=passed + limit + 1, actor=actor, start=head)[passed:]
@@ -69,14 +71,15 @@ def show_changes(
     types: TypeFilter = None,
     ops: OpFilter = None,
     limit: PageSize = None,
+    max_bytes: PageSize = None,
     page_token: str | None = None,
 ) -> dict[str, Any]:
     """Return what a commit made different from its first parent, a page at a time."""
     found = call.open().commits.changes(
-        commit, kinds=kinds, types=types, ops=ops, limit=limit, page_token=page_token
+        commit, kinds=kinds, types=types, ops=ops, limit=limit, max_bytes=max_bytes, page_token=page_token
     )
-    data: dict[str, Any] = encode(found.to_json())
-    return data
+    version = found.changes[0].version if found.changes else None
+    return {**encode(found.to_json()), "version": version}
 
 
 @router.post("/commits/{commit}/revert")
@@ -102,48 +105,35 @@ def show_diff(
     kinds: KindFilter = None,
     types: TypeFilter = None,
     ops: OpFilter = None,
+    images: bool = True,
     limit: PageSize = None,
+    max_bytes: PageSize = None,
     page_token: str | None = None,
 ) -> dict[str, Any]:
     """Return the changes from one branch or commit to another, a page at a time."""
-    found = call.open().diff(from_, to, kinds=kinds, types=types, ops=ops)
-    page = found.page(limit=limit, page_token=page_token)
-    data: dict[str, Any] = encode(page.to_json())
-    return {"from": found.from_commit, "to": found.to_commit, **data}
+    found = call.open().diff(from_, to, kinds=kinds, types=types, ops=ops, images=images)
+    page = found.page(limit, page_token, max_bytes)
+    return {"from": found.from_commit, "to": found.to_commit, **encode(page.to_json())}
 
 
-@router.get("/changes")
-def poll_changes(
+@router.get("/diff/summary")
+def sum_diff(
     call: GraphDep,
-    branch: str | None = None,
-    cursor: str | None = None,
-    start: str | None = None,
-    page_token: str | None = None,
+    from_: Annotated[str, Query(alias="from")],
+    to: str,
     kinds: KindFilter = None,
     types: TypeFilter = None,
     ops: OpFilter = None,
-    limit: PageSize = None,
-    commits: PageSize = None,
+    counts: Annotated[bool, Query(description="Whether changes are counted, which reads tables.")] = True,
 ) -> dict[str, Any]:
-    """Return what a branch committed after a cursor."""
-    page = call.open().changes.poll(
-        branch=branch,
-        cursor=cursor,
-        start=start,
-        page_token=page_token,
-        kinds=kinds,
-        types=types,
-        ops=ops,
-        limit=limit,
-        commits=commits,
-    )
-    data: dict[str, Any] = encode(page.to_json())
-    return data
-
-
-@router.post("/changes/baseline")
-def take_baseline(call: GraphDep, branch: str | None = None) -> Response:
-    """Send every entity of a branch's head, then the cursor from which the feed continues."""
+    """Return how many changes there are by table, and how the schema differs."""
     graph = call.open()
-    records = graph.changes.baseline(branch=branch)
-    return answer_records(records, graph.snapshot(branch).commit_id)  # type: ignore[arg-type]
+    found = graph.diff(from_, to, kinds=kinds, types=types, ops=ops, images=False)
+    schema = found.schema
+    return {
+        "from": found.from_commit,
+        "to": found.to_commit,
+        "version": graph.snapshot(commit=found.to_commit).version,
+        "schema": None if schema is None else encode(schema.to_json()),
+        "counts": encode(found.counts) if counts else None,
+    }

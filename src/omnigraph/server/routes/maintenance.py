@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from omnigraph.server.bodies import CleanupBody, OptimizeBody, RepairBody
+from omnigraph.server.bodies import CleanupBody, EmbedBody, OptimizeBody, RepairBody
 from omnigraph.server.calls import GraphDep
 from omnigraph.wire.values import encode
 
@@ -18,7 +18,14 @@ def optimize_graph(call: GraphDep, body: OptimizeBody) -> dict[str, Any]:
     """Join fragments, fold new rows into indexes and build declared ones."""
     graph = call.open()
     run = graph.ensure_indices if body.indexes_only else graph.optimize
-    found: dict[str, Any] = encode(run(body.branch))
+    found: dict[str, Any] = encode(run(body.branch, engine=body.engine))
+    return found
+
+
+@router.post("/embed")
+def embed_texts(call: GraphDep, body: EmbedBody) -> dict[str, Any]:
+    """Compute the missing vectors of `@embed` properties as one commit, or all with `reembed`."""
+    found: dict[str, Any] = encode(call.open().embed(**body.model_dump()))
     return found
 
 

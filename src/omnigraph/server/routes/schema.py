@@ -6,6 +6,8 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from omnigraph.base.errors import BadInput
+from omnigraph.compiler.catalog import codec
 from omnigraph.server.bodies import SchemaBody
 from omnigraph.server.calls import GraphDep, WriteDep, refuse_precondition
 from omnigraph.wire.values import encode
@@ -14,10 +16,17 @@ router = APIRouter(tags=["schema"])
 
 
 @router.get("/schema")
-def show_schema(call: GraphDep, branch: str | None = None) -> dict[str, Any]:
-    """Return the text of the schema."""
+def show_schema(call: GraphDep, branch: str | None = None, snapshot: str | None = None) -> dict[str, Any]:
+    """Return the text of the schema, and its compiled form, which has the identities of types."""
+    if branch is not None and snapshot is not None:
+        raise BadInput("give a branch or a snapshot, not both")
     graph = call.open(branch)
-    return {"branch": graph.branch, "schema_source": graph.schema.source}
+    seen = graph.snapshot(commit=snapshot) if snapshot is not None else graph.snapshot()
+    return {
+        "branch": seen.branch,
+        "schema_source": seen.schema_source,
+        "catalog": encode(codec.to_json(seen.catalog)),
+    }
 
 
 @router.post("/schema/plan")

@@ -1,0 +1,71 @@
+"""The change feed: poll it, take a baseline, apply a block of another graph's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from omnigraph.server.answers import answer_records
+from omnigraph.server.bodies import ApplyBody
+from omnigraph.server.calls import GraphDep
+from omnigraph.server.routes.commits import KindFilter, OpFilter, PageSize, TypeFilter
+from omnigraph.wire.values import encode
+
+router = APIRouter(tags=["feed"])
+
+
+@router.get("/changes")
+def poll_changes(
+    call: GraphDep,
+    branch: str | None = None,
+    cursor: str | None = None,
+    start: str | None = None,
+    page_token: str | None = None,
+    kinds: KindFilter = None,
+    types: TypeFilter = None,
+    ops: OpFilter = None,
+    limit: PageSize = None,
+    max_bytes: PageSize = None,
+    commits: PageSize = None,
+) -> dict[str, Any]:
+    """Return what a branch committed after a cursor."""
+    page = call.open().changes.poll(
+        branch=branch,
+        cursor=cursor,
+        start=start,
+        page_token=page_token,
+        kinds=kinds,
+        types=types,
+        ops=ops,
+        limit=limit,
+        max_bytes=max_bytes,
+        commits=commits,
+    )
+    data = page.to_json()
+    for block, told in zip(page.blocks, data["blocks"], strict=True):
+        told["version"] = block.version
+    found: dict[str, Any] = encode(data | {"version": page.version})
+    return found
+
+
+@router.post("/changes/baseline")
+def take_baseline(
+    call: GraphDep,
+    branch: str | None = None,
+    kinds: KindFilter = None,
+    types: TypeFilter = None,
+    ops: OpFilter = None,
+) -> Response:
+    """Send every entity of a branch's head, then the cursor from which the feed continues."""
+    graph = call.open()
+    records = graph.changes.baseline(branch=branch, kinds=kinds, types=types, ops=ops)
+    return answer_records(records, graph.snapshot(branch).commit_id)  # type: ignore[arg-type]
+
+
+@router.post("/changes/apply")
+def apply_changes(call: GraphDep, body: ApplyBody) -> dict[str, Any]:
+    """Carry out a block of another graph's feed on this one; one that is there already changes nothing."""
+    commit = call.open().changes.apply(*body.parts, branch=body.branch, message=body.message)
+    return {"commit": commit}
