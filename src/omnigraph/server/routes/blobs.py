@@ -69,10 +69,11 @@ def show_blob(blob: BlobDep) -> Response:
 async def put_blob(request: Request, blob: BlobDep, message: str | None = None) -> dict[str, Any]:
     """Store the body as the bytes of a blob, as one commit; a text as a load takes it (`base64:…`)."""
     parts = [piece async for piece in bounded(request, request.app.state.limits.load_bytes)]
-    data: bytes | str = b"".join(parts)
+    body = b"".join(parts)
+    data: bytes | str = body
     if request.headers.get("content-type", "").startswith("text/"):
         try:
-            data = bytes(data).decode()
+            data = body.decode()
         except ValueError:
             raise BadInput("the text is not UTF-8") from None
     done = await run_in_threadpool(blob.put, data, message=message)
