@@ -32,7 +32,12 @@ def test_a_frame_is_written_with_message_actor_mapping_and_metadata(session: Any
     noted = {"message": "night run", "actor": "etl", "metadata": '{"run": "7"}'}
     write(graph, frame, "Person", mapping='{"number": "nr"}', **noted)
     newest = graph.commits.list(limit=1)[0]
-    assert (newest.message, newest.actor, newest.metadata) == ("night run", "etl", {"run": "7"})
+    assert (newest.message, newest.actor, newest.metadata["run"]) == ("night run", "etl", "7")
+    measured = {name: text for name, text in newest.metadata.items() if name.startswith("load.")}
+    assert (measured["load.engine"], measured["load.rows"]) == ("spark", "1")
+    assert int(measured["load.bytes_written"]) > 0
+    assert float(measured["load.seconds_read"]) > 0
+    assert set(newest.metadata) == {"run", *measured}
     source = session.read.format("omnigraph").option("graph", graph.uri)
     assert source.load("Person").count() == 3
     then = newest.created_at.isoformat()
@@ -74,7 +79,8 @@ def test_a_stream_puts_wrong_records_aside_and_warns_of_a_lost_checkpoint(
     assert stream.rejected == 2
     assert sorted(path.name.split(".")[0] for path in aside.iterdir()) == ["crm-0", "crm-1"]
     assert "wrong 1" in next(aside.glob("crm-1*")).read_text()
-    assert graph.commits.list(limit=1)[0].metadata == {"app_id": "crm", "batch": "1"}
+    noted = graph.commits.list(limit=1)[0].metadata
+    assert (noted["app_id"], noted["batch"], noted["load.rejected"]) == ("crm", "1", "1")
     again = graph.stream_writer("Person", **given)
     with caplog.at_level(logging.WARNING, "omnigraph"):
         again(session.createDataFrame([(99, "lost")], "nr long, name string"), 0)

@@ -139,6 +139,9 @@ def load(
                     "engine": done.engine,
                     "engine_reason": done.engine_reason,
                     "seconds": round(done.seconds, 3),
+                    "phases": {phase: round(seconds, 3) for phase, seconds in done.phases.items()},
+                    "bytes_read": done.bytes_read,
+                    "bytes_written": done.bytes_written,
                     "warnings": list(done.warnings),
                 }
             )

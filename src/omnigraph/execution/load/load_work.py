@@ -18,6 +18,7 @@ from omnigraph.execution.load.keys.key_screen import KeyScreen, any_is_stored
 from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import NO_ROWS
+from omnigraph.execution.load.metrics import LoadMetrics
 from omnigraph.execution.load.mode import UPSERTS, Mode
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.sources.source import LoadSource
@@ -45,14 +46,19 @@ class LoadWork:
         catalog_at: Callable[[str], Catalog],
         quarantine: Quarantine | None = None,
         vectors: MissingVectors | None = None,
+        metrics: LoadMetrics | None = None,
     ) -> None:
-        """Take the executor, the source, the mode, where rejected records go, and what embeds texts."""
+        """Take the executor, the source, the mode, where rejected records go, and what embeds texts.
+
+        `metrics` may hold what was measured before, in another process.
+        """
         self._executor = executor
         self._source = source
         self._mode: Mode = mode
         self._catalog_at = catalog_at
         self._quarantine = quarantine
         self._vectors = vectors
+        self.metrics = metrics or LoadMetrics()
         self._read: ReadSource = ReadSource({}, PlacedProblems(), None)
         self._completed_from: dict[str, int] = {}
         self.nodes: dict[str, int] = {}
@@ -72,6 +78,11 @@ class LoadWork:
         """Return how many records of each type were loaded."""
         return {"nodes": dict(self.nodes), "edges": dict(self.edges)}
 
+    def metadata(self) -> Mapping[str, str]:
+        """Return what was measured so far; how long publishing takes is not known before it is over."""
+        rows = sum(self.nodes.values()) + sum(self.edges.values())
+        return self.metrics.as_metadata(rows, self._quarantine.count if self._quarantine else 0)
+
     def warnings(self) -> tuple[str, ...]:
         """Return what a caller should know of a load that is right: edges that it cannot find again."""
         if self._mode not in UPSERTS:
@@ -87,7 +98,8 @@ class LoadWork:
     def stage(self, base: WriteBase) -> None:
         """Read and check every record, and write the rows."""
         self._catalog = self._catalog_at(base.state.head.schema)
-        self._read = self._read_source(base)
+        with self.metrics.spend("read"):
+            self._read = self._read_source(base)
         with self._writing():
             self._read.problems.raise_if_any()
         for part in self._read.tables.values():
@@ -127,11 +139,13 @@ class LoadWork:
         """Check the rows together with what is stored, and stage the tables."""
         self._complete_again(base)
         with self._writing():
-            images = {} if self._is_surely_right(base) else self._check_exactly(base)
+            with self.metrics.spend("check"):
+                images = {} if self._is_surely_right(base) else self._check_exactly(base)
             parts = sorted(self._read.tables.items())
-            self._executor.run(
-                [partial(self._stage_table, base, part, images.get(key)) for key, part in parts]
-            )
+            with self.metrics.spend("write"):
+                self._executor.run(
+                    [partial(self._stage_table, base, part, images.get(key)) for key, part in parts]
+                )
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -164,12 +178,17 @@ class LoadWork:
         table, dropped = base.table(part.table.table_key), image.dropped if image else NO_ROWS
         if image is not None and image.doubles:
             self._counts(part.table)[part.table.name] = part.rows - image.doubles
+        key = part.table.table_key
         if self._mode in UPSERTS and part.rows and self._any_is_stored(base, part, image):
+            before = table.file_sizes()
             part.merge(base, dropped)
+            added = base.table(key).file_sizes().items() - before.items()
+            self.metrics.bytes_written[key] = sum(size for _, size in added)
         else:
             staged = None if len(dropped) else part.collect_fragments()
             if staged is None:
                 staged = table.write_rows(part.reader(base, dropped)) if part.rows else _NO_FRAGMENTS
+            self.metrics.bytes_written[key] = staged.size_bytes
             if self._mode == "overwrite":
                 table.overwrite(staged)
             elif staged.rows:

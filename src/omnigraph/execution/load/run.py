@@ -14,6 +14,7 @@ from omnigraph.execution.engine import Availability, Engine, EngineChoice, Estim
 from omnigraph.execution.load.executor import Executor
 from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.local_executor import LocalExecutor
+from omnigraph.execution.load.metrics import LoadMetrics
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.sources.source import LoadSource
@@ -51,6 +52,17 @@ class Load:
     engine_reason: str = ""
     warnings: tuple[str, ...] = ()
     """What was loaded as asked for, and is perhaps not what was meant."""
+    bytes_read: int | None = None
+    """The size of the files of the source; None when it is not in files."""
+    bytes_written: int = 0
+    """The size of the data files that were written."""
+    phases: dict[str, float] = field(default_factory=dict)
+    """Seconds by phase: read, check, write, publish. Empty when the load had been made before."""
+
+    @property
+    def rows(self) -> int:
+        """How many records were loaded."""
+        return sum(self.nodes.values()) + sum(self.edges.values())
 
     def __repr__(self) -> str:
         rejected = f", {self.rejected:,} rejected" if self.rejected else ""
@@ -80,6 +92,7 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Loa
     with _settle_quarantine(quarantine):
         work, published = _commit(graph, request, records, elsewhere, quarantine)
     answer = published.answer if published is not None and published.answer else work.answer()
+    metrics = work.metrics
     return Load(
         published.commit if published else None,
         dict(answer["nodes"]),
@@ -90,6 +103,9 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Loa
         clock.current().monotonic() - started,
         choice.reason,
         work.warnings(),
+        metrics.bytes_read,
+        sum(metrics.bytes_written.values()),
+        {str(phase): seconds for phase, seconds in metrics.seconds.items()},
     )
 
 
@@ -112,9 +128,11 @@ def _commit(
         tries -= 1
         vectors = MissingVectors(graph.embedder)
         executor = elsewhere.executor(source) if elsewhere else LocalExecutor()
-        work = LoadWork(executor, source, request.load_mode, graph.catalog_at, quarantine, vectors)
+        metrics = LoadMetrics("spark" if elsewhere else "local", source.size_bytes())
+        work = LoadWork(executor, source, request.load_mode, graph.catalog_at, quarantine, vectors, metrics)
+        began = clock.current().monotonic()
         try:
-            return work, graph.commit_work(
+            published = graph.commit_work(
                 work,
                 branch=request.branch,
                 message=request.message,
@@ -125,6 +143,10 @@ def _commit(
                 lasting=elsewhere is not None,
                 metadata=_noted(request),
             )
+            if metrics.seconds:  # else the load had been made before
+                rest = clock.current().monotonic() - began - sum(metrics.seconds.values())
+                metrics.add("publish", rest)
+            return work, published
         except (ValidationError, Conflict):
             # What was valid before can be invalid on a newer state: check that one.
             if not tries:

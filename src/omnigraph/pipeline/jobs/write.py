@@ -23,6 +23,7 @@ from omnigraph.compiler.source import suggest
 from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.load_work import LoadWork
+from omnigraph.execution.load.metrics import LoadMetrics
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.parse.strict_json import unknown_field_problem
 from omnigraph.execution.load.sources.json_rows import absent_column_error, property_names
@@ -64,6 +65,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         self._staged_behind = state.head.fence
         self._shape = OneType(table, read_strings(told, "mapping"))
         self._metadata = read_strings(told, "metadata")
+        self._began = clock.current().now_us()
         hold = BaseHold(graph._core.truth, graph.settings, graph.actor, state.head)
         hold.place()  # tasks of other processes open what the branch has now, whatever cleanups do meanwhile
         self._held = hold.name
@@ -94,7 +96,10 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         with attach_details():
             graph = self._opened(self._told, False)
             tasks = WrittenTasks(said, self._task.key, self._schema, self._version)
-            work = LoadWork(tasks, rows_of_partition(self._shape, ()), self._mode, graph.catalog_at)
+            metrics = LoadMetrics("spark")
+            metrics.add("read", (clock.current().now_us() - self._began) / 1e6)  # in the tasks
+            nothing = rows_of_partition(self._shape, ())
+            work = LoadWork(tasks, nothing, self._mode, graph.catalog_at, metrics=metrics)
             graph.commit_work(
                 work,
                 message=self._told.get("message"),

@@ -54,6 +54,11 @@ class StagedFragments:
             sums=tuple(item for part in found for item in part.sums),
         )
 
+    @property
+    def size_bytes(self) -> int:
+        """The size of the files."""
+        return sum(_bytes_of(fragment) for fragment in self.decode_fragments())
+
     def decode_fragments(self) -> list[Any]:
         """Return them as Lance fragment metadata."""
         return [lance.FragmentMetadata.from_json(text) for text in self.fragments]
@@ -121,6 +126,11 @@ class StagedTable:
         """Return the number of physical rows of every fragment whose files have less than so many bytes."""
         found = [fragment.metadata for fragment in self._dataset.get_fragments()]
         return [item.physical_rows for item in found if _bytes_of(item) < less_than]
+
+    def file_sizes(self) -> dict[str, int]:
+        """Return the size of every data file of the newest staged version, by its path."""
+        fragments = self._dataset.get_fragments()
+        return {file.path: file.file_size_bytes or 0 for item in fragments for file in item.metadata.files}
 
     def write_rows(self, rows: pa.Table | pa.RecordBatchReader) -> StagedFragments:
         """Write rows as data files that belong to no version yet."""
