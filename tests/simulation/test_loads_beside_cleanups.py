@@ -15,7 +15,7 @@ from omnigraph.base.failpoints import Failpoint
 from omnigraph.graph.manifest.condemned import KEPT_LISTS
 from omnigraph.graph.write import base_hold
 from support.care import at_once
-from support.interleaving import assert_sound, at, names, put
+from support.interleaving import NAMES, assert_sound, at, names, put
 
 PEOPLE = """
 node Person { name: String @key }
@@ -218,4 +218,78 @@ def test_a_load_of_many_batches_beside_a_cleanup_all_the_time(
     assert [name for name in names(root) if name.startswith("p")] == sorted(
         f"p{batch}-{row}" for batch in range(12) for row in range(50)
     )
+    assert_sound(root)
+
+
+def test_a_load_whose_records_could_not_all_be_made_is_never_committed(root: str) -> None:
+    graph = og.open(root)
+    old = put(graph, "a")
+    put(graph, "b", "c")
+
+    def copied() -> Iterator[dict[str, Any]]:
+        yield from records("given")
+        commit_and_clean_up(root, "d")  # takes what is copied here: a load does not begin again after that
+        for row in graph.snapshot(commit=old).query(NAMES).rows:
+            yield from records(f"copy of {row['name']}")
+
+    with pytest.raises(og.Contention) as caught:
+        graph.load(copied(), mode="append")
+    assert isinstance(caught.value.__cause__, og.HistoricalVersionReclaimed)
+    assert names(root) == ["a", "b", "c", "d"]
+    assert_sound(root)
+
+
+def test_a_patch_keeps_what_another_branch_has_brought_under_the_same_number(tmp_path: Path) -> None:
+    root = str(tmp_path / "graph")
+    graph = og.init(root, "node Person { name: String @key  a: I64?  b: I64? }")
+    change = "query q($name: String, $to: I64) { upsert Person { name: $name a: $to b: $to } }"
+    graph.mutate(change, {"name": "x", "to": 1})
+    graph.branches.create("side")
+    graph.mutate(change, {"name": "x", "to": 2})
+    graph.mutate(change, {"name": "x", "to": 3}, branch="side")
+    other = graph.snapshot(branch="side").commit_id
+    assert versions(graph, "main") == versions(graph, "side")
+    at(Failpoint.WRITE_AFTER_STAGE, lambda: og.open(root).branches.reset("main", other))
+    graph.load([{"type": "Person", "data": {"name": "x", "a": 9}}], mode="patch")
+    found = og.open(root).query("query q() { match { $p: Person } return { $p.a as a, $p.b as b } }").rows
+    assert found == [{"a": 9, "b": 3}]
+
+
+def versions(graph: og.Graph, branch: str) -> list[int]:
+    return [table.version for table in graph.snapshot(branch=branch).tables]
+
+
+def test_a_load_is_staged_again_when_its_files_are_gone_and_the_list_was_read(
+    root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base_hold, "_FIRST_SECONDS", 0.0)
+    looks: list[Any] = []
+    monkeypatch.setattr(base_hold, "_keep", lambda hold, look, over: looks.append(look))
+    graph = og.open(root)
+    put(graph, "a", "b")
+
+    def between() -> None:
+        commit_and_clean_up(root, "c")
+        looks[0]()
+
+    at(Failpoint.WRITE_AFTER_ALL_TABLES, between)
+    graph.load(records("loaded"), mode="append")
+    assert names(root) == ["a", "b", "c", "loaded"]
+    assert_sound(root)
+
+
+def test_a_load_into_a_new_branch_is_told_that_a_cleanup_took_what_it_began_from(root: str) -> None:
+    graph = og.open(root)
+    put(graph, "a", "b")
+
+    def mixed() -> Iterator[dict[str, Any]]:
+        yield from records("loaded")
+        commit_and_clean_up(root, "c")
+        yield {"type": "Place", "data": {"name": "here"}}
+
+    with pytest.raises(og.Contention):
+        graph.load(mixed(), mode="append", branch="new", from_branch="main")
+    assert graph.branches.list() == ["main"]
+    graph.load(records("loaded"), mode="append", branch="new", from_branch="main")
+    assert names(root, branch="new") == ["a", "b", "c", "loaded"]
     assert_sound(root)

@@ -12,7 +12,7 @@ from omnigraph.base.failpoints import Failpoint
 INSERT = "query q($name: String) { insert Person { name: $name } }"
 NEW = [{"type": "Person", "data": {"name": "new"}}]
 DELETE = "query q($name: String) { delete Person where name = $name }"
-_NAMES = "query q() { match { $p: Person } return { $p.name as name } }"
+NAMES = "query q() { match { $p: Person } return { $p.name as name } }"
 
 
 class Killed(BaseException):
@@ -43,7 +43,7 @@ def put(graph: og.Graph, *names: str, branch: str | None = None) -> str:
 
 def names(root: str, **where: Any) -> list[str]:
     """Return the names of all people, as a fresh handle reads them."""
-    return sorted(row["name"] for row in og.open(root, read_only=True).query(_NAMES, **where).rows)
+    return sorted(row["name"] for row in og.open(root, read_only=True).query(NAMES, **where).rows)
 
 
 def assert_sound(root: str) -> None:

@@ -27,6 +27,7 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.write_state import WriteBase
+from omnigraph.storage.namespace import Pin
 from omnigraph.storage.tables.staging import StagedFragments
 
 _NO_FRAGMENTS = StagedFragments((), 0)
@@ -60,7 +61,7 @@ class LoadWork:
         self._vectors = vectors
         self.metrics = metrics or LoadMetrics()
         self._read: ReadSource = ReadSource({}, PlacedProblems(), None)
-        self._completed_from: dict[str, int] = {}
+        self._completed_from: dict[str, Pin] = {}
         self.nodes: dict[str, int] = {}
         self.edges: dict[str, int] = {}
 
@@ -106,15 +107,15 @@ class LoadWork:
             self._counts(part.table)[part.table.name] = part.rows
         self._completed_from = self._versions(base)
 
-    def _versions(self, base: WriteBase) -> dict[str, int]:
-        """Return the versions of the tables that patches were completed from."""
+    def _versions(self, base: WriteBase) -> dict[str, Pin]:
+        """Return the table versions that patches were completed from; two branches may number alike."""
         keys = self._read.tables if self._mode == "patch" else ()
-        return {key: base.rely_on(key).pin.version for key in keys}
+        return {key: base.rely_on(key).pin for key in keys}
 
     def _complete_again(self, base: WriteBase) -> None:
         """Read patches again when another writer has changed their tables."""
         now = self._versions(base)
-        changed = [key for key, version in self._completed_from.items() if now[key] != version]
+        changed = [key for key, pin in self._completed_from.items() if now[key].path != pin.path]
         if not changed:
             return
         if self._quarantine is not None:  # its file is written already
@@ -122,8 +123,8 @@ class LoadWork:
             raise ExpectedVersionMismatch(
                 f"{key} was changed by another writer while its rows were patched: load again",
                 table_key=key,
-                expected=self._completed_from[key],
-                actual=now[key],
+                expected=self._completed_from[key].version,
+                actual=now[key].version,
             )
         self.stage(base)
 

@@ -149,4 +149,6 @@ def _again(
         two_parents=False,
     )
     batches = {app: batch for app, batch in record.streams.items() if before.streams.get(app) != batch}
-    return CommitRequest(record.branch, record.actor, record.message, streams=batches), work
+    return CommitRequest(
+        record.branch, record.actor, record.message, streams=batches, metadata=record.metadata
+    ), work

@@ -6,7 +6,8 @@ plan needs to be durable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 from omnigraph.base.errors import HistoricalVersionReclaimed
@@ -51,17 +52,15 @@ def _begin_fork(
     ref: BranchRef,
     source: str,
 ) -> Published | None:
-    write.stage()
+    with _tell_if_swept(write, origin):
+        write.stage()
     # Staging may have taken long: what it began from may be history by now, and subject to cleanup.
     origin = truth.refresh(origin)
     if origin.head.closed:
         raise branch_gone_error(source)
     write.move_to(replace(origin, ref=replace(ref, fork=origin.head.ref)))
-    try:
+    with _tell_if_swept(write, origin):
         plan = write.prepare(new_ulid())
-    except HistoricalVersionReclaimed as error:
-        write.raise_if_swept(error, origin)
-        raise
     records: list[CommitRecord] = []
 
     def begin() -> Line:
@@ -72,6 +71,16 @@ def _begin_fork(
     first = Beginning(ref.incarnation, begin)
     create_branch(truth, request.branch, write.state.head, request.actor, first)
     return Published.as_stored(records[0]) if records else None
+
+
+@contextmanager
+def _tell_if_swept(write: Preparation, origin: BranchState) -> Iterator[None]:
+    """Tell that a cleanup took what a write began from, when that is why a version is gone."""
+    try:
+        yield
+    except HistoricalVersionReclaimed as error:
+        write.raise_if_swept(error, origin)
+        raise
 
 
 def commit_in_line(

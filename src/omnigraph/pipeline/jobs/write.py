@@ -77,7 +77,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         catalog = graph.catalog_at(self._schema)
         self._task = ReadTask(catalog, (), pinned, key, SHOWN, vectors, patched=patched)
         owner = catalog.node(table) or catalog.edge(table)
-        self._version = base.rely_on(owner.table_key).pin.version if owner is not None else 0
+        self._version = base.rely_on(owner.table_key).pin.path if owner is not None else ""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Check the rows of a partition and stage them."""
@@ -147,8 +147,8 @@ class WrittenTasks(Executor):
     key: int
     schema: str
     """The schema by which the rows were checked."""
-    version: int = 0
-    """The version of the table that patches were completed from."""
+    version: str = ""
+    """The path of the version of the table that patches were completed from."""
     can_read_again = False
 
     def read(self, order: ReadOrder, base: WriteBase) -> ReadSource:
@@ -157,9 +157,7 @@ class WrittenTasks(Executor):
         outcomes, hashes = decode(self.said)
         keys = KeysInMemory(hashes, self.key)
         read = collect(order, outcomes, first_places((), outcomes), keys, None)
-        if order.mode == "patch" and any(
-            base.rely_on(key).pin.version != self.version for key in read.tables
-        ):
+        if order.mode == "patch" and any(base.rely_on(key).pin.path != self.version for key in read.tables):
             raise Conflict("the table was changed while its rows were patched: write the data frame again")
         return read
 

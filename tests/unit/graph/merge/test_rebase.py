@@ -28,7 +28,7 @@ def g(tmp_path: Path) -> og.Graph:
     graph.branches.create("work")
     for name, actor in (("w1", "act-one"), ("w2", "act-two")):
         writer = og.open(graph.uri, branch="work", actor=actor)
-        writer.load([person(name, 1)], mode="append", message=f"adds {name}")
+        writer.load([person(name, 1)], mode="append", message=f"adds {name}", metadata={"job": name})
     put(graph, "main", "m1", 1)
     return graph
 
@@ -56,6 +56,7 @@ def test_a_branch_begins_after_the_other_head_with_its_commits_made_again(g: og.
     assert (newest.id, older.id) == (done.commits[1], done.commits[0])
     assert (newest.message, newest.actor, newest.operation) == ("adds w2", "act-two", "rebase")
     assert (older.message, older.actor, older.parent) == ("adds w1", "act-one", head.commit_id)
+    assert [dict(commit.metadata) for commit in (newest, older)] == [{"job": "w2"}, {"job": "w1"}]
     assert onto.id == head.commit_id
     assert newest.version == head.version + 2
     assert g.snapshot().commit_id == head.commit_id

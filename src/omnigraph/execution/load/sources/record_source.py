@@ -47,6 +47,8 @@ class RecordSource(LoadSource):
     def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
         self._records = records
         self._spool: IO[bytes] | None = None
+        self._failure: Exception | None = None
+        """What a generator has raised: it is over then, and what it would have given is not known."""
 
     def blocks(self, catalog: Catalog) -> Iterator[RecordBlock]:
         """Yield the records, a few at a time."""
@@ -67,9 +69,15 @@ class RecordSource(LoadSource):
         if self._spool is None:
             self._spool = cast(IO[bytes], tempfile.TemporaryFile(prefix="omnigraph-records-"))  # noqa: SIM115
         yield from _unpickle(self._spool)
-        for record in self._records:  # not read before
-            self._spool.write(_pickle(record))
-            yield record
+        if self._failure is not None:
+            raise self._failure
+        try:
+            for record in self._records:  # not read before
+                self._spool.write(_pickle(record))
+                yield record
+        except Exception as error:
+            self._failure = error
+            raise
 
 
 def _pickle(record: Any) -> bytes:
