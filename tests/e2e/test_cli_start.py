@@ -83,7 +83,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> og.Graph:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("query", "-e", "query q() { match { $p: Person } return { $p.age } }"), "36\n"),
+        (("query", "-e", "query q() { match { $p: Person } return { $p.age } }"), "p.age\n36\n"),
         (
             ("mutate", "-e", 'query q() { update Person set { age: 36 } where name = "ada" }'),
             "1 nodes, 0 edges",

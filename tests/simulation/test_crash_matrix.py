@@ -17,6 +17,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base.errors import AlreadyExists, FormatTooNew, NotAGraph, NotFound
 from omnigraph.graph.handle import Graph
+from omnigraph.graph.manifest import format as stored_format
 from omnigraph.storage.objects import open_store
 from support.graphs import (
     COMPANY,
@@ -578,8 +579,10 @@ def test_after_a_killed_migration_any_number_of_runners_converge_on_one_stamp(
     runners = [workers.take() for _ in range(3)]
     for runner in runners:
         runner.tell("migrate", str(root))
-    assert [runner.answer() for runner in runners] == [3, 3, 3]
-    assert json.loads((root / "__manifest" / "graph.json").read_bytes())["format"] == 3
+    assert [runner.answer() for runner in runners] == [stored_format.CURRENT + 1] * 3
+    assert (
+        json.loads((root / "__manifest" / "graph.json").read_bytes())["format"] == stored_format.CURRENT + 1
+    )
     assert (root / "__manifest" / "migrated.json").read_bytes() == b"once"
     with pytest.raises(FormatTooNew, match="upgrade"):
         og.open(root, read_only=True)

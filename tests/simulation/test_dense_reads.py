@@ -15,7 +15,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.execution.local.steps import expand as hopping
-from omnigraph.execution.local.steps import traverse
+from omnigraph.execution.local.steps import search_hops
 
 _T = TypeVar("_T")
 
@@ -156,7 +156,7 @@ def test_what_lies_beyond_a_counted_end_is_counted_piece_by_piece(
     uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hopping, "PIECE_ROWS", 1_000)
-    monkeypatch.setattr(traverse, "_WALK_EDGES", 1_000)
+    monkeypatch.setattr(search_hops, "_WALK_EDGES", 1_000)
     monkeypatch.setenv("OMNIGRAPH_QUERY_ROWS", "30000")
     graph = og.open(uri, read_only=True)
     for hops in ("{1,2}", "{2,3}"):
@@ -165,7 +165,7 @@ def test_what_lies_beyond_a_counted_end_is_counted_piece_by_piece(
         cut = graph.query(gq, engine="local").rows[0]["n"]
         with monkeypatch.context() as uncut:
             uncut.setattr(hopping, "PIECE_ROWS", 1 << 20)
-            uncut.setattr(traverse, "_WALK_EDGES", 1 << 20)
+            uncut.setattr(search_hops, "_WALK_EDGES", 1 << 20)
             uncut.setenv("OMNIGRAPH_QUERY_ROWS", "50000000")
             whole = og.open(uri, read_only=True)
             assert cut == whole.query(gq, optimise=hops == "{2,3}", engine="local").rows[0]["n"]
@@ -183,7 +183,7 @@ def test_pairs_over_many_hops_are_looked_for_piece_by_piece(
     edges = {"from": [names[a] for a, _ in ends], "to": [names[b] for _, b in ends]}
     graph.load(pa.table(edges), type="Knows", mode="append")
     monkeypatch.setattr(hopping, "PIECE_ROWS", 1 << 16)
-    monkeypatch.setattr(traverse, "_WALK_EDGES", 1 << 16)
+    monkeypatch.setattr(search_hops, "_WALK_EDGES", 1 << 16)
     monkeypatch.setenv("OMNIGRAPH_QUERY_ROWS", "375000")
     reader = og.open(graph.uri, read_only=True)
     gq = "query q() { match { $a: Person  $a knows{1,30} $b  $a.n >= $b.n } return { count($b) as n } }"

@@ -54,5 +54,5 @@ def test_commands_run_on_spark_and_say_nothing_more_where_nobody_watches(
     assert done.stderr.strip() == f"writing to {graph.uri}"
     text = "query q() { match { $p: Person } return { count($p) as n } }"
     done = run(app, ["query", "-e", text, "--uri", graph.uri, "--engine", "spark", "--spark-ui"])
-    assert done.stdout.split() == ["9"], done.output
+    assert done.stdout.split() == ["n", "9"], done.output
     assert "this Spark has no web page here" in done.stderr.splitlines()

@@ -16,7 +16,10 @@ from typer.core import TyperCommand, TyperGroup
 
 COMMANDS = {
     "init": ("graph", "Make a new graph."),
-    "snapshot": ("graph", "Show the tables of a graph at a branch's head, a commit, a version or a tag."),
+    "snapshot": (
+        "graph",
+        "Show the tables of a graph at a branch's head, version or past moment, a commit, or a tag.",
+    ),
     "version": ("graph", "Show the release and the storage format that it writes."),
     "query": ("query", "Run a read query."),
     "explain": ("explain", "Show how a read query is carried out."),
@@ -40,7 +43,7 @@ COMMANDS = {
     "backups": ("backup", "List the backups at a place, or with --verify read them."),
     "restore": ("backup", "Make a graph from a backup; one that was cut off goes on."),
     "diff": ("changes", "Show what leads from one branch or commit to another."),
-    "serve": ("serve", "Serve graphs over HTTP."),
+    "serve": ("serve", "Serve graphs over HTTP until it is stopped."),
     "fmt": ("languages", "Rewrite schema and query files in canonical form."),
     "lint": ("languages", "Check every query of a file against a schema."),
 }
@@ -76,6 +79,8 @@ def _as_given(param: Any, convert: Callable[[Any, Any], Any], ctx: Any, value: A
     annotation = getattr(getattr(param, "type_descriptor", None), "annotation", None)
     if isinstance(value, str) and annotation is str and param.callback is None:
         return value
+    if param.multiple and not value and not param.required and param.callback is None:
+        return None
     return convert(ctx, value)
 
 

@@ -11,13 +11,15 @@ from dataclasses import replace
 
 from omnigraph.base.errors import ExpectedVersionMismatch, HistoricalVersionReclaimed, NotFound
 from omnigraph.base.ids import new_ulid
+from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.manifest.merge_base import Outcome, outcome_of
 from omnigraph.graph.manifest.record import CommitClass, TableEntry
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema, same_schema
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict
 from omnigraph.graph.merge.plan import MergePlan
-from omnigraph.graph.merge.sides import Sides, TableOutcome, fates, same_content, with_schema
+from omnigraph.graph.merge.schemas.decide import decide_schema
+from omnigraph.graph.merge.schemas.stage import as_it_is
+from omnigraph.graph.merge.sides import Sides, TableOutcome, fates, same_content
 from omnigraph.graph.merge.work import MergeWork
 from omnigraph.graph.publish.conflict import SCHEMA
 from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTable
@@ -187,16 +189,13 @@ class SimulatedMerge(MergeWork):
                 if not same_content(entry, sides.ours.tables.get(identity))
             ]
             return MergePlan(sides, outcome, takes=tuple(takes))
-        chosen = with_schema(sides, self._core.schemas)
-        if chosen is None:
-            conflict = MergeConflict(
-                ConflictKind.SCHEMA_DIVERGED.value, "schema", "", None, "both changed it"
-            )
-            return MergePlan(sides, Outcome.MERGED, (conflict,))
+        chosen = decide_schema(sides, self._core.schemas, self._options.answers)
+        if not isinstance(chosen, Sides):
+            return MergePlan(sides, Outcome.MERGED, tuple(chosen))
         return self._plan(chosen)
 
     def _plan(self, sides: Sides) -> MergePlan:
-        decided = fates(sides)
+        decided = fates(sides, sides.onto.tables)
         takes = [
             identity
             for identity, fate in decided.items()
@@ -217,6 +216,13 @@ class SimulatedMerge(MergeWork):
         here, there = sides.onto.tables[identity], sides.other.tables[identity]
         present = set(_tokens(store, here))
         return [token for token in _tokens(store, there) if token not in present]
+
+    def _combine_tables(self, base: WriteBase, plan: MergePlan, result: Catalog) -> None:
+        """Take over and mix: files of tokens have no columns to bring to the schema of the result."""
+        for identity in plan.takes:
+            theirs = plan.sides.theirs.tables[identity]
+            base.adopt(identity, as_it_is(theirs, theirs.key))
+        self._stage_rows(base, plan)
 
     def _stage_rows(self, base: WriteBase, plan: MergePlan) -> None:
         store, sides = self._core.truth.store, plan.sides

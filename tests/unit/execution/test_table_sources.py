@@ -138,7 +138,7 @@ def test_a_column_that_does_not_fit_is_refused_with_the_record(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"mode": "replace"}, "append, merge or overwrite"),
+        ({"mode": "replace"}, "append, merge, patch or overwrite"),
         ({"mode": "append", "on_error": "ignore"}, "quarantine"),
         ({"mode": "append", "engine": "warp"}, "engine"),
         ({"mode": "append", "mapping": {"a": "b"}}, "type="),

@@ -16,8 +16,8 @@ from omnigraph.base import cancellation as checkpoints
 from omnigraph.base import clock
 from omnigraph.execution.local import sorting
 from omnigraph.execution.local.cache.snapshot_cache import Memory
+from omnigraph.execution.local.steps import exact_sums, search_hops, values
 from omnigraph.execution.local.steps import expand as hops
-from omnigraph.execution.local.steps import groups, traverse, values
 from omnigraph.execution.search import text, vectors
 
 PEOPLE = 3_000
@@ -88,7 +88,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "CHUNK_ROWS", CHUNK)
     for module, name in (
         (vectors, "_ROWS_PER_CHECKPOINT"), (text, "_TEXTS_PER_CHECKPOINT"), (text, "_WORDS_PER_CHECKPOINT"),
-        (groups, "_SUMS_PER_CHECKPOINT"), (traverse, "_WALK_EDGES"), (values, "_PIECE_ROWS"),
+        (exact_sums, "_SUMS_PER_CHECKPOINT"), (search_hops, "_WALK_EDGES"), (values, "_PIECE_ROWS"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, CHUNK)
 

@@ -468,6 +468,10 @@ def test_a_large_blobs_payload_lies_in_a_folder_beside_its_data_file(store: Obje
     assert blob_file.startswith(data_file.removesuffix(".lance") + "/")
     found = table.at(attempt.pin).open().take_blobs("doc", indices=[0, 1, 2])
     assert [blob and blob.read() for blob in found] == [payload, b"", None]
+    (fragment,) = table.at(attempt.pin).open().get_fragments()
+    with pytest.raises(OSError, match="more fields in the schema"):
+        fragment.take([0], columns=["doc"])
+    assert fragment.to_table(columns=["doc"]).num_rows == 3
 
 
 # DataFusion.

@@ -118,7 +118,7 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
 def spell_out(node: Any, columns: Sequence[Value | Aggregate]) -> Any:
     """Return what is computed from the columns of groups with those columns in their places."""
     if isinstance(node, GroupValue):
-        return columns[node.projection]
+        return spell_out(columns[node.projection], columns)
     if isinstance(node, tuple):
         return tuple(spell_out(item, columns) for item in node)
     if is_dataclass(node) and not isinstance(node, type) and type(node).__module__ in _WITH_PARTS:

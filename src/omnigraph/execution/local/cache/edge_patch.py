@@ -177,6 +177,12 @@ class PatchedLists:
         return at, self.changed[at] == inside
 
     @cached_property
+    def length(self) -> int:
+        """How long all lists are together."""
+        replaced = self.base.degrees[self.changed[self.changed < self.base.nodes]]
+        return len(self.base.far) + len(self.lists.far) - int(replaced.sum())
+
+    @cached_property
     def degrees(self) -> Positions:
         """How long the list of each node is; the last entry is for NULL."""
         found = np.zeros(self.nodes + 1, dtype=np.int64)
@@ -210,8 +216,8 @@ class PatchedNeighbours:
 
     @property
     def pairs(self) -> int:
-        """How many neighbours all nodes have together, approximately."""
-        return len(self.lists.base.far)
+        """How many neighbours all nodes have together."""
+        return self.lists.length
 
     @property
     def degrees(self) -> Positions:
