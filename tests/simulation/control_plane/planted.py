@@ -5,7 +5,7 @@ A simulation that does not find a planted flaw proves nothing about the kernel w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 from omnigraph.graph.maintenance.cleanup.survey import LiveNames, Survey
 from omnigraph.graph.manifest.chain import Chains
+from omnigraph.graph.manifest.condemned import CondemnedWatch
 from omnigraph.graph.manifest.refs import Refs, StoredRef
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery import plans
@@ -28,6 +29,10 @@ def _answer(value: Any) -> Callable[..., Any]:
 def _untaken(store: Any, path: str) -> Any:
     """Take a plan over without telling its writer."""
     return plans.read_plan(store, path)
+
+
+def _spare_all(self: CondemnedWatch, paths: Iterable[str]) -> int:
+    return self.number
 
 
 def _claim_without_veto(self: Chains, ref: Any, tables: Any = (), begins: bool = False) -> bool:
@@ -81,6 +86,11 @@ FLAWS: dict[str, Flaw] = {
             "omnigraph.graph.manifest.chain.Chains.holds": _claim_without_veto,
         },
         "merges",
+    ),
+    "1a_read_lists_are_not_heeded": Flaw(
+        "a write that has read the lists of cleanups takes its files for spared whatever these name",
+        {"omnigraph.graph.manifest.condemned.CondemnedWatch.spared_up_to": _spare_all},
+        "sleepers",
     ),
     "1a_no_last_look": Flaw(
         "a cleanup does not look at what was published since it decided",
