@@ -34,6 +34,7 @@ OmniError
 │   ├── EmbeddingUnavailable     the provider cannot be reached, or not in time
 │   └── InvalidEmbedding         the provider's answer holds no usable vector
 ├── PolicyDenied                 the actor may not do this
+├── TooManyRequests              a server does as much for this actor as it may; nothing was done
 ├── Unauthorized                 the server does not know who is calling
 ├── Unavailable                  storage could not be reached, or refuses to be written
 │   ├── AccessDenied             the credentials are refused, or may not read
@@ -67,9 +68,8 @@ class OmniError(Exception):
     retryable: ClassVar[bool] = False
 
     def __init__(self, message: str, **details: Any) -> None:
-        message = hide_credentials(message)
-        super().__init__(message)
-        self.message = message
+        self.message = hide_credentials(message)
+        super().__init__(self.message)
         self.details: dict[str, Any] = {
             name: hide_credentials(value) if isinstance(value, str) else value
             for name, value in details.items()
@@ -104,14 +104,12 @@ class _Diagnosed(BadInput):
         if isinstance(diagnostics, str):
             diagnostics = [Diagnostic(self.code, diagnostics, 1, 1)]
         problems = tuple(diagnostics)
-        message = "\n".join(problem.render(file) for problem in problems)
-        super().__init__(message, diagnostics=problems)
+        super().__init__("\n".join(problem.render(file) for problem in problems), diagnostics=problems)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The problems, in the order of the text."""
-        problems: tuple[Diagnostic, ...] = self.details["diagnostics"]
-        return problems
+        return tuple(self.details["diagnostics"])
 
 
 class ParseError(_Diagnosed):
@@ -315,6 +313,13 @@ class PolicyDenied(OmniError):
     """The actor may not do this."""
 
     code = "policy_denied"
+
+
+class TooManyRequests(OmniError):
+    """A server does as much as it may for this actor, or for all: `resource`, `limit`. Nothing was done."""
+
+    code = "too_many_requests"
+    retryable = True
 
 
 class Unauthorized(OmniError):

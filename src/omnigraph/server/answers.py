@@ -7,15 +7,19 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import JSONResponse, Response
 
+from omnigraph.base.errors import ResourceLimit
 from omnigraph.execution.result import Result, Stream, record_batch
+from omnigraph.server.requests.streams import StreamedAnswer, join_lines
+from omnigraph.server.requests.work import current_workshop
 from omnigraph.wire.media import ARROW, COMMIT_HEADER, JSON, NDJSON
 from omnigraph.wire.results import result_metadata
 from omnigraph.wire.values import encode
 
 _BATCH_ROWS = 8_192
 _ROWS_AT_ONCE = 262_144
+_PART_BYTES = 1024 * 1024
 
 
 def choose_format(accept: str | None) -> str:
@@ -28,7 +32,15 @@ def choose_format(accept: str | None) -> str:
 
 
 def answer_result(result: Result, query_name: str | None, target: dict[str, Any]) -> Response:
-    """Return a result as one JSON object."""
+    """Return a result as one JSON object, which is held whole."""
+    size, most = sum(array.nbytes for array in result.arrays), current_workshop().limits.answer_bytes
+    if size > most:
+        raise ResourceLimit(
+            f"the result has {size} bytes, and JSON is made in memory: ask for {NDJSON} or {ARROW}",
+            resource="answer_bytes",
+            limit=most,
+            actual=size,
+        )
     return JSONResponse(
         {
             "query_name": query_name,
@@ -46,8 +58,8 @@ def answer_result(result: Result, query_name: str | None, target: dict[str, Any]
 def answer_stream(stream: Stream, media_type: str) -> Response:
     """Return rows as they are made."""
     headers = {COMMIT_HEADER: stream.commit_id}
-    made = _arrow(stream) if media_type == ARROW else _lines(stream)
-    return StreamingResponse(made, media_type=media_type, headers=headers)
+    made = _arrow(stream) if media_type == ARROW else join_lines(_lines(stream))
+    return StreamedAnswer(made, media_type, headers)
 
 
 def answer_whole(result: Result, media_type: str) -> Response:
@@ -62,7 +74,7 @@ def answer_whole(result: Result, media_type: str) -> Response:
     pieces = _arrow_pieces(rows)
     if len(rows) <= _BATCH_ROWS:
         return Response(b"".join(pieces), media_type=media_type, headers=headers)
-    return StreamingResponse(pieces, media_type=media_type, headers=headers)
+    return StreamedAnswer(pieces, media_type, headers)
 
 
 def _arrow_pieces(rows: pa.RecordBatch) -> Iterator[bytes]:
@@ -78,7 +90,7 @@ def answer_records(records: Iterable[dict[str, Any]], commit: str) -> Response:
     """Return records as lines of JSON, as they are made."""
     # A load reads the numbers of records as they are.
     lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    return StreamingResponse(lines, media_type=NDJSON, headers={COMMIT_HEADER: commit})
+    return StreamedAnswer(join_lines(lines), NDJSON, {COMMIT_HEADER: commit})
 
 
 def columns_of(result: Result | Stream) -> list[dict[str, str]]:
@@ -93,15 +105,24 @@ def _arrow(stream: Stream) -> Iterator[bytes]:
     with pa.ipc.new_stream(sink, schema) as writer:
         yield sink.take()
         for batch in reader:
-            writer.write_batch(batch.replace_schema_metadata(schema.metadata))
-            yield sink.take()
+            for part in _cut(batch):
+                writer.write_batch(part.replace_schema_metadata(schema.metadata))
+                yield sink.take()
     yield sink.take()
 
 
 def _lines(stream: Stream) -> Iterator[str]:
     for batch in stream:
-        part = Result(stream.schema, batch.columns, stream.commit_id)
-        yield "".join(json.dumps(encode(row), ensure_ascii=False) + "\n" for row in part)
+        for some in _cut(batch):
+            for row in Result(stream.schema, some.columns, stream.commit_id):
+                yield json.dumps(encode(row), ensure_ascii=False) + "\n"
+
+
+def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Yield a batch in parts of a bounded size, however large its rows are."""
+    rows = max(1, batch.num_rows * _PART_BYTES // max(batch.nbytes, 1))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
 
 
 class _Chunks:

@@ -12,6 +12,7 @@ from omnigraph.base.errors import BadInput, Unauthorized
 from omnigraph.sdk.graph import Graph
 from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.identity import Tokens
+from omnigraph.server.requests.context import current_request
 
 _BEARER = "bearer "
 
@@ -23,7 +24,7 @@ class Caller:
     actor: str | None
 
 
-def find_caller(request: Request) -> Caller:
+async def find_caller(request: Request) -> Caller:
     """Return who calls; an identity comes from a token and from nothing else."""
     tokens: Tokens = request.app.state.tokens
     if tokens.is_open:
@@ -32,6 +33,9 @@ def find_caller(request: Request) -> Caller:
     actor = tokens.find_actor(given[len(_BEARER) :]) if given.lower().startswith(_BEARER) else None
     if actor is None:
         raise Unauthorized("this server needs a token that it knows: send it as `Authorization: Bearer …`")
+    state = current_request()
+    if state is not None:
+        state.actor = actor
     return Caller(actor)
 
 
@@ -54,7 +58,7 @@ class GraphCall:
         return self.graphs.handle(self.name, self.branch, self.caller.actor, self.incarnation)
 
 
-def find_call(
+async def find_call(
     request: Request,
     caller: Annotated[Caller, Depends(find_caller)],
     graph: Annotated[str, Path(description="The name of a graph.", examples=["people"])],
@@ -81,7 +85,7 @@ class WriteHeaders:
     if_commit: str | None
 
 
-def read_write_headers(
+async def read_write_headers(
     idempotency_key: Annotated[
         str | None, Header(description="The same key again answers with the first result.")
     ] = None,

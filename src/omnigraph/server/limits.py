@@ -1,70 +1,63 @@
-"""How much a request may send."""
+"""How much requests may send, hold and take, and the environment variables that say so."""
 
 from __future__ import annotations
 
-import json
-import re
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from omnigraph.base.errors import BadInput
 
 MIB = 1024 * 1024
-_LARGE = re.compile(r"/graphs/[^/]+/(load/[^/]+|blob|changes/apply)")
-_COUNTED = re.compile(r"/graphs/[^/]+/(load/[^/]+|blob)")
+GIB = 1024 * MIB
+
+
+def _limit(default: float, meaning: str, variable: str) -> Any:
+    return field(default=default, metadata={"meaning": meaning, "variable": f"OMNIGRAPH_{variable}"})
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """RequestLimits of requests, in bytes."""
+    """What one worker allows; each limit has a default and an environment variable."""
 
-    body_bytes: int = MIB
-    load_bytes: int = 32 * MIB
-    """Of the body of a load, which is written to a file first, of a blob, and of a block of a feed."""
-
-
-class BodyLimit:
-    """Refuses bodies that are too large before they are held in memory; a load counts its own."""
-
-    def __init__(self, app: ASGIApp, limits: RequestLimits) -> None:
-        self._app, self._limits = app, limits
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, counting what it sends."""
-        if scope["type"] != "http" or _COUNTED.fullmatch(scope["path"]):
-            await self._app(scope, receive, send)
-            return
-        taken, parts = 0, []
-        is_large = _LARGE.fullmatch(scope["path"])
-        most = self._limits.load_bytes if is_large else self._limits.body_bytes
-        while True:
-            message = await receive()
-            parts.append(message)
-            taken += len(message.get("body", b""))
-            if taken > most:
-                await _refuse(send, most)
-                return
-            if message["type"] != "http.request" or not message.get("more_body"):
-                break
-        waiting = iter(parts)
-
-        async def replay() -> Message:
-            return next(waiting, None) or await receive()
-
-        await self._app(scope, replay, send)
-
-
-async def _refuse(send: Send, most: int) -> None:
-    body = {
-        "error": f"the body has more than {most} bytes",
-        "code": "resource_limit",
-        "retryable": False,
-        "details": {"resource": "body_bytes", "limit": most},
-    }
-    await send(
-        {
-            "type": "http.response.start",
-            "status": 413,
-            "headers": [(b"content-type", b"application/json")],
-        }
+    body_bytes: int = _limit(MIB, "bytes of a body", "SERVER_BODY_BYTES")
+    load_bytes: int = _limit(32 * MIB, "bytes of the body of a load, or of a blob", "SERVER_LOAD_BYTES")
+    job_bytes: int = _limit(64 * GIB, "bytes of the body of a load that is a job", "SERVER_JOB_BYTES")
+    answer_bytes: int = _limit(64 * MIB, "bytes of columns that are answered as JSON", "SERVER_ANSWER_BYTES")
+    request_seconds: float = _limit(
+        0.0, "how long a request may take until its answer begins; 0 for any time", "SERVER_REQUEST_SECONDS"
     )
-    await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+    stall_seconds: float = _limit(
+        60.0, "how long a client may send nothing of its body, or take nothing", "SERVER_STALL_SECONDS"
+    )
+    stop_seconds: float = _limit(
+        30.0, "how long a worker finishes what runs when it is told to stop", "SERVER_STOP_SECONDS"
+    )
+    threads: int = _limit(32, "reads, and writes, that run at once; others wait", "SERVER_THREADS")
+    streams: int = _limit(64, "answers that are streamed at once", "SERVER_STREAMS")
+    jobs: int = _limit(1, "jobs that a worker runs at once", "SERVER_JOBS")
+    actor_requests: int = _limit(16, "writes of one actor at once", "PER_ACTOR_INFLIGHT_MAX")
+    actor_bytes: int = _limit(4 * GIB, "bytes of bodies of one actor's writes at once", "PER_ACTOR_BYTES_MAX")
+
+    @staticmethod
+    def from_environment(environment: Mapping[str, str] | None = None) -> RequestLimits:
+        """Return the defaults, changed by environment variables."""
+        source = os.environ if environment is None else environment
+        chosen: dict[str, Any] = {}
+        for item in fields(RequestLimits):
+            variable = item.metadata["variable"]
+            if variable in source:
+                chosen[item.name] = _number(variable, source[variable], isinstance(item.default, int))
+        return RequestLimits(**chosen)
+
+
+def _number(variable: str, text: str, whole: bool) -> float:
+    try:
+        value = int(text) if whole else float(text)
+    except ValueError:
+        value = -1
+    least = 1 if whole else 0
+    if not least <= value < float("inf"):
+        raise BadInput(f"{variable}={text!r} is not a number of at least {least}", variable=variable)
+    return value

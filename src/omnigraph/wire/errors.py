@@ -55,6 +55,7 @@ STATUS: Mapping[str, int] = {
     "spark_failed": 503,
     "spark_missing": 503,
     "storage_missing": 503,
+    "too_many_requests": 429,
     "type_error": 400,
     "unauthorized": 401,
     "unavailable": 503,
@@ -62,6 +63,13 @@ STATUS: Mapping[str, int] = {
     "validation_error": 400,
 }
 """By the code of an error; every code has one, which a test holds."""
+
+HTTP_CODES: Mapping[str, int] = {
+    "method_not_allowed": 405,
+    "range_not_satisfiable": 416,
+    "unsupported_media_type": 415,
+}
+"""Codes that only HTTP has: no class of ours stands behind them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from omnigraph.base.errors import (
     TypeCheckError,
     Unavailable,
 )
-from omnigraph.wire.errors import STATUS, answer_error, read_error
+from omnigraph.wire.errors import HTTP_CODES, STATUS, answer_error, read_error
 
 PAGE = Path(__file__).parents[3] / "docs" / "errors.md"
 
@@ -45,9 +45,20 @@ def test_every_code_has_a_status_and_every_status_a_code() -> None:
     assert {kind.code for kind in KINDS} == set(STATUS)
 
 
-def test_the_page_names_the_status_of_every_code() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| .* \| (?:yes|no) \| (\d{3}) \| ", PAGE.read_text(), re.MULTILINE)
-    assert {code: int(status) for code, status in rows} == STATUS
+def test_the_page_names_the_status_of_every_code_and_how_long_to_wait() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| .* \| (?:yes|no) \| (\d{3}) \| (\d+|–) \| ", PAGE.read_text(), re.MULTILINE
+    )
+    waits = {kind.code: answer_error(sample(kind)).retry_after for kind in KINDS}
+    assert {code: (int(status), wait) for code, status, wait in rows} == {
+        code: (status, "–" if waits[code] is None else str(waits[code])) for code, status in STATUS.items()
+    }
+
+
+def test_the_page_names_the_codes_that_only_http_has() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\d{3}) \| ", PAGE.read_text(), re.MULTILINE)
+    assert {code: int(status) for code, status in rows} == HTTP_CODES
+    assert not set(HTTP_CODES) & set(STATUS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

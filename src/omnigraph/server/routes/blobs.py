@@ -6,18 +6,20 @@ import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
-from starlette.concurrency import run_in_threadpool
+from fastapi.responses import Response
 
 from omnigraph.base.choices import EntityKind
 from omnigraph.base.errors import BadInput
 from omnigraph.sdk.blob import BlobHandle
 from omnigraph.server.calls import GraphDep
+from omnigraph.server.requests.refusals import refuse
+from omnigraph.server.requests.streams import StreamedAnswer
+from omnigraph.server.requests.work import WorkRoute, current_workshop
 from omnigraph.server.routes.writes import bounded
 from omnigraph.wire.media import COMMIT_HEADER, NULL_HEADER
 from omnigraph.wire.values import encode
 
-router = APIRouter(tags=["blobs"])
+router = APIRouter(route_class=WorkRoute, tags=["blobs"])
 _BYTES = "application/octet-stream"
 _RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})")
 
@@ -50,13 +52,14 @@ def read_blob(
     wanted = _read_range(range, size)
     if wanted is None:
         headers["Content-Length"] = str(size)
-        return StreamingResponse(blob.pieces(), headers=headers, media_type=_BYTES)
+        return StreamedAnswer(blob.pieces(), _BYTES, headers)
     start, end = wanted
     if start >= size:
-        told = {"error": f"the blob has {size} bytes", "code": "bad_input", "retryable": False, "details": {}}
-        return JSONResponse(told, 416, {"Content-Range": f"bytes */{size}"})
+        refused = refuse(f"the blob has {size} bytes", "range_not_satisfiable", size=size)
+        refused.headers["Content-Range"] = f"bytes */{size}"
+        return refused
     headers |= {"Content-Range": f"bytes {start}-{end - 1}/{size}", "Content-Length": str(end - start)}
-    return StreamingResponse(blob.pieces(start, end - start), 206, headers=headers, media_type=_BYTES)
+    return StreamedAnswer(blob.pieces(start, end - start), _BYTES, headers, 206)
 
 
 @router.head("/blob", response_class=Response)
@@ -76,7 +79,7 @@ async def put_blob(request: Request, blob: BlobDep, message: str | None = None) 
             data = body.decode()
         except ValueError:
             raise BadInput("the text is not UTF-8") from None
-    done = await run_in_threadpool(blob.put, data, message=message)
+    done = await current_workshop().run(lambda: blob.put(data, message=message), writes=True)
     return {**encode(done), "blob_commit": blob.commit_id}
 
 

@@ -8,9 +8,10 @@ from fastapi import APIRouter
 
 from omnigraph.server.bodies import BranchBody, MergeBody, RebaseBody, RenameBody, ResetBody, TagBody
 from omnigraph.server.calls import GraphDep, WriteDep, refuse_precondition
+from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = APIRouter(tags=["branches"])
+router = APIRouter(route_class=WorkRoute, tags=["branches"])
 
 
 @router.get("/branches")

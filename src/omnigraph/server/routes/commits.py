@@ -11,9 +11,10 @@ from omnigraph.base.errors import BadInput
 from omnigraph.base.ids import is_ulid
 from omnigraph.server.bodies import PickBody
 from omnigraph.server.calls import GraphDep
+from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = APIRouter(tags=["history"])
+router = APIRouter(route_class=WorkRoute, tags=["history"])
 
 _MOST_COMMITS = 1_000
 _TOKEN_DIGITS = 12

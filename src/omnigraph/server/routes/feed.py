@@ -10,10 +10,11 @@ from fastapi.responses import Response
 from omnigraph.server.answers import answer_records
 from omnigraph.server.bodies import ApplyBody
 from omnigraph.server.calls import GraphDep
+from omnigraph.server.requests.work import WorkRoute, reads_only
 from omnigraph.server.routes.commits import KindFilter, OpFilter, PageSize, TypeFilter
 from omnigraph.wire.values import encode
 
-router = APIRouter(tags=["feed"])
+router = APIRouter(route_class=WorkRoute, tags=["feed"])
 
 
 @router.get("/changes")
@@ -51,6 +52,7 @@ def poll_changes(
 
 
 @router.post("/changes/baseline")
+@reads_only
 def take_baseline(
     call: GraphDep,
     branch: str | None = None,

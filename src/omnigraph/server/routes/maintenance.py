@@ -8,9 +8,10 @@ from fastapi import APIRouter
 
 from omnigraph.server.bodies import CleanupBody, EmbedBody, OptimizeBody, RepairBody
 from omnigraph.server.calls import GraphDep
+from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = APIRouter(tags=["maintenance"])
+router = APIRouter(route_class=WorkRoute, tags=["maintenance"])
 
 
 @router.post("/optimize")

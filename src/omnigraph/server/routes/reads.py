@@ -17,10 +17,11 @@ from omnigraph.server.answers import (
 from omnigraph.server.bodies import ExplainBody, ExportBody, QueryBody
 from omnigraph.server.calls import GraphDep
 from omnigraph.server.exactness import read_params
+from omnigraph.server.requests.work import WorkRoute, reads_only
 from omnigraph.wire.media import JSON
 from omnigraph.wire.values import encode
 
-router = APIRouter(tags=["reads"])
+router = APIRouter(route_class=WorkRoute, tags=["reads"])
 
 
 @router.get("")
@@ -39,6 +40,7 @@ def show_graph(call: GraphDep, branch: str | None = None) -> dict[str, Any]:
 
 
 @router.post("/query")
+@reads_only
 def run_query(call: GraphDep, body: QueryBody, accept: Annotated[str | None, Header()] = None) -> Response:
     """Run a read query; `Accept` chooses JSON, NDJSON or an Arrow stream."""
     given = {
@@ -56,6 +58,7 @@ def run_query(call: GraphDep, body: QueryBody, accept: Annotated[str | None, Hea
 
 
 @router.post("/explain")
+@reads_only
 def explain_query(call: GraphDep, body: ExplainBody) -> dict[str, Any]:
     """Return the plan of a read query."""
     given = body.model_dump(exclude={"query"}) | {"params": read_params(body.params)}
@@ -85,6 +88,7 @@ def show_snapshot(
 
 
 @router.post("/export")
+@reads_only
 def export_graph(call: GraphDep, body: ExportBody) -> Response:
     """Send every node and edge, in the load format."""
     graph = call.open()

@@ -10,9 +10,10 @@ from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog import codec
 from omnigraph.server.bodies import SchemaBody
 from omnigraph.server.calls import GraphDep, WriteDep, refuse_precondition
+from omnigraph.server.requests.work import WorkRoute, reads_only
 from omnigraph.wire.values import encode
 
-router = APIRouter(tags=["schema"])
+router = APIRouter(route_class=WorkRoute, tags=["schema"])
 
 
 @router.get("/schema")
@@ -30,6 +31,7 @@ def show_schema(call: GraphDep, branch: str | None = None, snapshot: str | None 
 
 
 @router.post("/schema/plan")
+@reads_only
 def plan_schema(call: GraphDep, body: SchemaBody) -> dict[str, Any]:
     """Return the steps that would lead to another schema."""
     plan = call.open(body.branch).schema.plan(

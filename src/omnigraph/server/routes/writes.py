@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from copy import copy
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
-from starlette.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse, Response
 
 from omnigraph.base.choices import LoadMode, OnError, ReadEngine, SourceFormat
 from omnigraph.base.errors import BadInput, OmniError, ResourceLimit
 from omnigraph.server.bodies import MutateBody
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, refuse_precondition
 from omnigraph.server.exactness import read_params
+from omnigraph.server.requests.spool import write_body
+from omnigraph.server.requests.work import WorkRoute, current_workshop, note_commit
 from omnigraph.wire.values import encode
 
-router = APIRouter(tags=["writes"])
+router = APIRouter(route_class=WorkRoute, tags=["writes"])
 
 BodyFormat = Literal["ndjson", "csv", "parquet", "arrow"]
 _FILES: dict[BodyFormat, tuple[str, SourceFormat]] = {
@@ -77,19 +81,28 @@ async def load_records(
     format: BodyFormat,
     mode: LoadMode,
     options: Annotated[LoadOptions, Depends()],
-) -> dict[str, Any]:
+) -> Response:
     """Load the body as one commit: graph records as NDJSON, or rows of one type as CSV, Parquet or Arrow."""
     refuse_precondition(headers)
-    most: int = request.app.state.limits.load_bytes
-    with tempfile.TemporaryDirectory(prefix="omnigraph-load-") as folder:
-        path = os.path.join(folder, f"body{_FILES[format][0]}")
-        with open(path, "wb") as file:
-            async for piece in bounded(request, most):
-                file.write(piece)
+    workshop = current_workshop()
+    await workshop.run(call.open)  # where there is no graph, no body is read
+    folder = tempfile.mkdtemp(prefix="omnigraph-load-")
+    path = os.path.join(folder, f"body{_FILES[format][0]}")
+
+    def load() -> Response:
         try:
-            return await run_in_threadpool(_load, call, headers, folder, path, format, mode, options)
+            done = _load(call, headers, folder, path, format, mode, options)
         except OmniError as error:
             raise _without_path(error, folder, path, format, options.source) from error
+        note_commit(done)
+        return JSONResponse(done)
+
+    try:
+        await write_body(request.stream(), Path(path), workshop.limits.load_bytes, workshop)
+        return await workshop.run(load, writes=True)
+    finally:
+        # A load that goes on without a client stops at its next checkpoint, or has read the file.
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 async def bounded(request: Request, most: int) -> AsyncIterator[bytes]:

@@ -1,0 +1,1 @@
+"""What surrounds every request: its state, who may begin, threads, streams, refusals."""

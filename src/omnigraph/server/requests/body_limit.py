@@ -1,0 +1,52 @@
+"""Bodies that are read whole before anybody looks at them, up to a limit."""
+
+from __future__ import annotations
+
+import re
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from omnigraph.base.errors import ResourceLimit
+from omnigraph.server.limits import RequestLimits
+from omnigraph.server.requests.refusals import send_error
+
+_STREAMED = re.compile(r"/graphs/[^/]+/(?:load/[^/]+|jobs/load|blob)")
+"""Paths whose routes read the body piece by piece, and count it themselves."""
+_LARGE = re.compile(r"/graphs/[^/]+/changes/apply")
+"""Paths whose bodies may be as large as those of loads."""
+
+
+class BodyLimit:
+    """Refuses bodies that are too large before they are held in memory."""
+
+    def __init__(self, app: ASGIApp, limits: RequestLimits) -> None:
+        self._app, self._limits = app, limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its whole body."""
+        if scope["type"] != "http" or _STREAMED.fullmatch(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        # One buffer: a body that comes byte by byte must not become a million messages.
+        body = bytearray()
+        is_large = _LARGE.fullmatch(scope["path"]) is not None
+        most = self._limits.load_bytes if is_large else self._limits.body_bytes
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            body += message.get("body", b"")
+            if len(body) > most:
+                error = ResourceLimit(
+                    f"the body has more than {most} bytes", resource="body_bytes", limit=most
+                )
+                await send_error(send, error)
+                return
+            if not message.get("more_body"):
+                break
+        whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def replay() -> Message:
+            return whole.pop() if whole else await receive()
+
+        await self._app(scope, replay, send)

@@ -1,0 +1,177 @@
+"""What every request has around it: an id, a deadline, a line in the log, and an end when its client goes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from typing import Any
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from omnigraph.base import clock
+from omnigraph.base.errors import BadInput, OmniError, ResourceLimit
+from omnigraph.base.ids import new_ulid
+from omnigraph.server.limits import RequestLimits
+from omnigraph.server.requests.context import BrokenAnswer, ClientGone, RequestState, enter_request
+from omnigraph.server.requests.refusals import send_error
+from omnigraph.server.requests.work import enter_workshop
+from omnigraph.wire.media import COMMIT_HEADER, REQUEST_HEADER, TIMEOUT_HEADER
+
+_log = logging.getLogger("omnigraph.server.requests")
+_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_FAILED = "the server has failed; its log says why, under the id of the request"
+_GRAPH = "/graphs/{graph}"
+_NOBODY = 499
+"""The status in the log of a request whose client went away before its answer."""
+
+
+class Manners:
+    """Serves each request with its state, and tells what became of it."""
+
+    def __init__(self, app: ASGIApp, limits: RequestLimits) -> None:
+        self._app, self._limits = app, limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        state = _read_state(scope["method"], headers, self._limits)
+        enter_request(state)
+        enter_workshop(scope["app"].state.workshop)
+        wire = _Wire(state, receive, send, self._limits.stall_seconds)
+        try:
+            state.seconds = _read_seconds(headers.get(TIMEOUT_HEADER.lower()), self._limits.request_seconds)
+            await self._app(scope, wire.receive, wire.send)
+        except OmniError as error:
+            if wire.status is None:
+                await send_error(wire.send, error)
+        except (ClientGone, ClientDisconnect, BrokenAnswer, TimeoutError):
+            pass  # the connection ends when this returns before the answer is complete
+        except Exception as error:
+            _log.error("%s failed", state.method, exc_info=error)
+            if wire.status is None:
+                await send_error(wire.send, OmniError(_FAILED))
+        finally:
+            state.gone.set()
+            wire.close()
+            self._tell(scope, state, wire)
+
+    def _tell(self, scope: Scope, state: RequestState, wire: _Wire) -> None:
+        route = getattr(scope.get("route"), "path", "")
+        state.graph = (scope.get("path_params") or {}).get("graph") if route else None
+        state.route = _GRAPH + route if state.graph is not None and not route.startswith(_GRAPH) else route
+        facts: dict[str, Any] = {
+            "request_id": state.id,
+            "method": state.method,
+            "route": state.route or None,
+            "graph": state.graph,
+            "actor": state.actor,
+            "status": wire.status if wire.status is not None else _NOBODY,
+            "complete": wire.is_complete,
+            "code": state.code,
+            "commit": state.commit,
+            "seconds": round(clock.current().monotonic() - state.began, 6),
+            "bytes_in": wire.taken,
+            "bytes_out": wire.sent,
+            "storage": dict(state.storage) or None,
+        }
+        _log.info("request", extra={"facts": {key: item for key, item in facts.items() if item is not None}})
+
+
+class _Wire:
+    """Both directions of a request: what has passed, and whether the client is still there."""
+
+    def __init__(self, state: RequestState, receive: Receive, send: Send, stall_seconds: float) -> None:
+        self.taken = self.sent = 0
+        self.status: int | None = None
+        self.is_complete = False
+        self._state, self._receive, self._send = state, receive, send
+        self._stall = stall_seconds or None
+        self._has_body = False
+        self._left = asyncio.Event()
+        self._watcher: asyncio.Task[None] | None = None
+
+    async def receive(self) -> Message:
+        """Return a part of the body; after the last one, wait for the client to go."""
+        if self._has_body:
+            await self._left.wait()
+            return {"type": "http.disconnect"}
+        try:
+            async with asyncio.timeout(self._stall):
+                message = await self._receive()
+        except TimeoutError:
+            raise ResourceLimit(
+                f"the client sent nothing of its body for {self._stall:g} seconds",
+                resource="stall_seconds",
+                limit=self._stall,
+            ) from None
+        if message["type"] != "http.request":
+            self._note_gone()
+            return message
+        self.taken += len(message.get("body", b""))
+        if not message.get("more_body"):
+            self._has_body = True
+            self._watcher = asyncio.get_running_loop().create_task(self._watch())
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Pass a part of the answer on; a client that takes nothing for long is left."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message = {**message, "headers": self._headers(message)}
+        else:
+            self.sent += len(message.get("body", b""))
+        try:
+            async with asyncio.timeout(self._stall):
+                await self._send(message)
+        except TimeoutError:
+            self._note_gone()
+            raise
+        self.is_complete = message["type"] == "http.response.body" and not message.get("more_body")
+
+    def close(self) -> None:
+        """Watch no more."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+
+    def _headers(self, message: Message) -> list[tuple[bytes, bytes]]:
+        headers = list(message.get("headers", []))
+        for name, value in headers:
+            if name.lower() == COMMIT_HEADER.lower().encode():
+                self._state.commit = value.decode("latin-1")
+        return [*headers, (REQUEST_HEADER.lower().encode(), self._state.id.encode())]
+
+    async def _watch(self) -> None:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self._note_gone()
+
+    def _note_gone(self) -> None:
+        self._state.gone.set()
+        self._left.set()
+
+
+def _read_state(method: str, headers: dict[str, str], limits: RequestLimits) -> RequestState:
+    given = headers.get(REQUEST_HEADER.lower(), "")
+    length = headers.get("content-length", "")
+    size = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else limits.body_bytes
+    state = RequestState(given if _ID.fullmatch(given) else new_ulid(), method)
+    state.body_bytes = size
+    return state
+
+
+def _read_seconds(given: str | None, most: float) -> float:
+    """Return how long a request may take: what it asks for, at most what the server allows."""
+    if given is None:
+        return most
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise BadInput(f"{TIMEOUT_HEADER} is {given!r}: give seconds")
+    return min(seconds, most) if most else seconds

@@ -1,0 +1,42 @@
+"""Bodies of loads, written to a file of this machine while they come."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from omnigraph.base.errors import ResourceLimit
+from omnigraph.server.requests.work import Workshop
+
+_HELD_BYTES = 1024 * 1024
+
+
+async def write_body(pieces: AsyncIterator[bytes], path: Path, most: int, workshop: Workshop) -> int:
+    """Write a body to a file and return how many bytes it has; about a MiB is held at once."""
+    taken, held = 0, bytearray()
+    descriptor = await workshop.run(os.open, path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600, writes=True)
+    try:
+        async for piece in pieces:
+            taken += len(piece)
+            if taken > most:
+                raise ResourceLimit(
+                    f"the body has more than {most} bytes: load it in parts, as a job, or with the engine",
+                    resource="load_body_bytes",
+                    limit=most,
+                    actual=taken,
+                )
+            held += piece
+            if len(held) >= _HELD_BYTES:
+                await workshop.run(_write, descriptor, bytes(held), writes=True)
+                held.clear()
+        await workshop.run(_write, descriptor, bytes(held), writes=True)
+    finally:
+        os.close(descriptor)
+    return taken
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]

@@ -1,0 +1,147 @@
+"""Calls of the engine in threads beside the event loop; they stop when nobody waits for them any more."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
+from functools import wraps
+from typing import Any, TypeVar
+
+from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
+
+from omnigraph.base.cancellation import watch
+from omnigraph.base.telemetry import measure
+from omnigraph.server.limits import RequestLimits
+from omnigraph.server.requests.admission import Admission
+from omnigraph.server.requests.context import ClientGone, RequestState, current_request
+
+_Answer = TypeVar("_Answer")
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Workshop:
+    """The threads of a worker: reads and writes have their own, so that neither waits for the other."""
+
+    def __init__(self, limits: RequestLimits) -> None:
+        self.limits = limits
+        self.admission = Admission(limits)
+        self.running: Counter[str] = Counter()
+        """How many calls of each kind are in a thread, or wait for one."""
+        self._reads = ThreadPoolExecutor(limits.threads, thread_name_prefix="omnigraph-read")
+        self._writes = ThreadPoolExecutor(limits.threads, thread_name_prefix="omnigraph-write")
+
+    async def run(self, call: Callable[..., _Answer], *args: Any, writes: bool = False) -> _Answer:
+        """Return what a call returns. It stops at its next checkpoint when the request is given up.
+
+        A call that has not begun by then never does. Reads and staging have checkpoints; a publish has none,
+        so that it is carried out to its end or not at all.
+        """
+        request = current_request()
+        assert request is not None, "only a request is worked for"
+        pool, kind = (self._writes, "write") if writes else (self._reads, "read")
+        job = pool.submit(copy_context().run, _call_watched, request, call, args)
+        self.running[kind] += 1
+        loop = asyncio.get_running_loop()
+        job.add_done_callback(lambda _: loop.call_soon_threadsafe(self._end, kind))
+        future = asyncio.wrap_future(job)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            request.gone.set()
+            raise
+
+    def _end(self, kind: str) -> None:
+        self.running[kind] -= 1
+
+    def close(self) -> None:
+        """Let threads end when they have nothing to do."""
+        for pool in (self._reads, self._writes):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _call_watched(request: RequestState, call: Callable[..., _Answer], args: tuple[Any, ...]) -> _Answer:
+    # A StopIteration would be lost in a future: calls here never raise it.
+    with watch(request.check), measure() as counts:
+        try:
+            request.check()
+            return call(*args)
+        finally:
+            request.storage.update(counts.as_dict())
+
+
+_workshop: ContextVar[Workshop] = ContextVar("omnigraph_workshop")
+
+
+def enter_workshop(workshop: Workshop) -> None:
+    """Make a workshop the one that this task works in."""
+    _workshop.set(workshop)
+
+
+def current_workshop() -> Workshop:
+    """Return the workshop of this task."""
+    return _workshop.get()
+
+
+def reads_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a POST that changes nothing."""
+    endpoint.__dict__["reads_only"] = True
+    return endpoint
+
+
+class WorkRoute(APIRoute):
+    """A route whose function calls the engine: it runs in a thread, and so does the making of its answer."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
+        methods = frozenset(given.get("methods") or {"GET"})
+        writes = not (methods <= _SAFE or endpoint.__dict__.get("reads_only", False))
+        if not getattr(endpoint, "is_work", False):
+            endpoint = _as_work(endpoint, writes, given.get("status_code") or 200)
+        super().__init__(path, endpoint, **given)
+
+
+def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callable[..., Any]:
+    is_async = inspect.iscoroutinefunction(endpoint)
+
+    def answer(given: dict[str, Any]) -> Response:
+        return _respond(endpoint(**given), status)
+
+    async def serve(given: dict[str, Any]) -> Any:
+        if is_async:
+            return await endpoint(**given)
+        return await current_workshop().run(answer, given, writes=writes)
+
+    @wraps(endpoint)
+    async def work(**given: Any) -> Any:
+        try:
+            if not writes:
+                return await serve(given)
+            request = current_request()
+            assert request is not None
+            with current_workshop().admission.admit(request.actor, request.body_bytes):
+                return await serve(given)
+        except ClientGone:
+            return Response(status_code=499)  # nobody reads it
+
+    work.__dict__["is_work"] = True
+    return work
+
+
+def note_commit(found: Any) -> None:
+    """Let the log of the request say which commit a write made."""
+    request = current_request()
+    if request is not None and isinstance(found, Mapping):
+        made = found.get("commit") or found.get("commit_id")
+        request.commit = made if isinstance(made, str) else request.commit
+
+
+def _respond(found: Any, status: int) -> Response:
+    """Return an answer as a response, made in the thread: large JSON must not hold the event loop."""
+    if isinstance(found, Response):
+        return found
+    note_commit(found)
+    return Response(status_code=status) if found is None else JSONResponse(found, status)
