@@ -147,6 +147,16 @@ def test_the_first_batch_begins_where_it_began_although_now_is_later(graph: og.G
     assert [row["version"] for row in _rows(again, again.initialOffset(), end)] == [6]
 
 
+def test_a_gap_is_found_when_a_batch_is_planned(graph: og.Graph) -> None:
+    stream = _stream(graph)
+    start = stream.initialOffset()
+    end = _latest(stream, start)
+    graph.cleanup(keep=1, older_than="0s", dry_run=False)
+    again = _stream(graph)
+    with pytest.raises(og.ChangeFeedGap):
+        again.partitions(start, end)
+
+
 def test_a_run_that_takes_what_is_there_ends_at_the_head_that_it_saw(graph: og.Graph) -> None:
     stream = _stream(graph)
     stream.prepareForTriggerAvailableNow()

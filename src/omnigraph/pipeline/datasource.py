@@ -15,6 +15,7 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
+    DataSourceStreamWriter,
     DataSourceWriter,
     InputPartition,
 )
@@ -27,10 +28,12 @@ from omnigraph.execution.load.sources.table_source import to_arrow_stream
 from omnigraph.execution.query_cache import compile_read_at
 from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.execution.result import Result
+from omnigraph.execution.spark.column_names import names_in_spark
 from omnigraph.graph.schema_apply.names import types_called
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.feed_source import FeedReader, FeedStream
+from omnigraph.pipeline.jobs.stream_sink import StreamSink, app_id_of, check_records, stream_mode_of
 from omnigraph.pipeline.jobs.write import TableWriter, check_written_columns, mode_of
 from omnigraph.pipeline.options import (
     check_options,
@@ -41,6 +44,7 @@ from omnigraph.pipeline.options import (
     with_own_names,
 )
 from omnigraph.pipeline.spark_types import check_columns_fit, select_columns, spark_schema, spark_type
+from omnigraph.pipeline.steps.time_zone import keep_zone
 from omnigraph.pipeline.steps.where_option import filters_of
 from omnigraph.pipeline.workers.feed import FEED_SCHEMA, FeedScan
 from omnigraph.pipeline.workers.scan import ResultPart, TablePart, TableScan, read_result
@@ -56,6 +60,7 @@ _RESULT_ROWS_PER_TASK = 65_536
 def register(spark: SparkSession) -> None:
     """Let a session read and write graphs under the format name `omnigraph`."""
     spark.dataSource.register(GraphSource)
+    keep_zone(spark)
 
 
 class GraphSource(DataSource):  # type: ignore[misc]
@@ -76,7 +81,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
                 return
             snapshot = self._snapshot()
             self.commit = snapshot.commit_id
-            if "query" not in told:
+            if "query" not in told and not names_stream_of_records(told):
                 table = find_table(snapshot, told.get("path"))
                 self.scan = TableScan(snapshot.namespace, table, filters_of(table, told.get("where", "[]")))
 
@@ -115,15 +120,34 @@ class GraphSource(DataSource):  # type: ignore[misc]
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return the writer of rows of one type as one commit."""
         with attach_details():
-            if self.scan is None:
-                raise BadInput("neither a query's result nor the change feed can be written to: name a table")
-            for name in ("commit", "version", "tag", "timestamp", "columns", "where"):
-                if name in self.told:
-                    raise BadInput(f"the option {name} is for reading only", option=name)
-            check_written_columns(self.scan.table, schema.fieldNames(), read_strings(self.told, "mapping"))
-            return TableWriter(
-                self.told, self.scan.table.name, mode_of(self.told, overwrite), open_from_options
-            )
+            if "app_id" in self.told:
+                raise BadInput("the option app_id is for streams: use idempotency_key", option="app_id")
+            table = self._check_written(schema)
+            return TableWriter(self.told, table, mode_of(self.told, overwrite), open_from_options)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """Return the writer of the micro-batches of a stream."""
+        with attach_details():
+            table = self._check_written(schema) if self.scan is not None else None
+            if table is None:
+                app_id_of(self.told)
+                check_records(schema)
+            if "idempotency_key" in self.told:
+                raise BadInput(
+                    "a stream has an app_id instead of the option idempotency_key", option="idempotency_key"
+                )
+            mode = stream_mode_of(self.told, overwrite, table)
+            return StreamSink(self.told, table, mode, open_from_options)
+
+    def _check_written(self, schema: StructType) -> str:
+        """Return the type that rows are written to, if their columns and the options fit."""
+        if self.scan is None:
+            raise BadInput("neither a query's result nor the change feed can be written to: name a table")
+        for name in ("commit", "version", "tag", "timestamp", "columns", "where"):
+            if name in self.told:
+                raise BadInput(f"the option {name} is for reading only", option=name)
+        check_written_columns(self.scan.table, schema.fieldNames(), read_strings(self.told, "mapping"))
+        return self.scan.table.name
 
     def _full_schema(self) -> StructType:
         if self.feed is not None:
@@ -131,8 +155,9 @@ class GraphSource(DataSource):  # type: ignore[misc]
         if self.scan is not None:
             return spark_schema(self.scan.table)
         query = compile_read_at(self._snapshot(self.commit), self.told["query"], self.told.get("name"))
-        columns = query.columns
-        return StructType([StructField(column.name, spark_type(column.type)) for column in columns])
+        names = names_in_spark(column.name for column in query.columns)
+        types = (spark_type(column.type) for column in query.columns)
+        return StructType([StructField(*named) for named in zip(names, types, strict=True)])
 
     def _run_query(self) -> Result:
         snapshot = self._snapshot(self.commit)
@@ -158,6 +183,11 @@ class GraphSource(DataSource):  # type: ignore[misc]
         )
 
 
+def names_stream_of_records(told: Mapping[str, str]) -> bool:
+    """Return whether options are those of a stream of graph records, which name their types themselves."""
+    return "app_id" in told and "path" not in told
+
+
 class TableReader(DataSourceReader):  # type: ignore[misc]
     """Reads a pinned table, a task for each group of fragments."""
 
@@ -180,7 +210,8 @@ class ResultReader(DataSourceReader):  # type: ignore[misc]
     """Serves the rows of a query that was run in Spark's driver."""
 
     def __init__(self, result: Result, schema: StructType) -> None:
-        rows = result.to_arrow().select(schema.fieldNames())
+        found = result.to_arrow()
+        rows = found.rename_columns(names_in_spark(found.column_names)).select(schema.fieldNames())
         pieces = [
             rows.slice(at, _RESULT_ROWS_PER_TASK) for at in range(0, rows.num_rows, _RESULT_ROWS_PER_TASK)
         ]

@@ -13,7 +13,7 @@ from omnigraph.graph.opening import open_graph
 from omnigraph.storage.objects import open_store
 
 STORAGE_PREFIX = "storage."
-WRITE_OPTIONS = ("mode", "idempotency_key", "message", "actor", "mapping", "metadata")
+WRITE_OPTIONS = ("mode", "idempotency_key", "message", "actor", "mapping", "metadata", "app_id")
 _GRAPH_OPTIONS = ("graph", "branch", "columns")
 _PIN_OPTIONS = ("commit", "version", "tag", "timestamp")
 _OTHER_NAMES = {"versionAsOf": "version", "timestampAsOf": "timestamp"}
@@ -21,6 +21,8 @@ _OTHER_NAMES = {"versionAsOf": "version", "timestampAsOf": "timestamp"}
 _TABLE_OPTIONS = ("path", "where", "rows_per_task", *WRITE_OPTIONS)
 _QUERY_OPTIONS = ("query", "params", "name")
 _FEED_OPTIONS = ("changes", "kinds", "types", "ops", "commits")
+_OF_SPARK = ("checkpointlocation",)
+"""Options of a stream that Spark hands on with ours."""
 _ALL_OPTIONS = (*_GRAPH_OPTIONS, *_PIN_OPTIONS, *_TABLE_OPTIONS, *_QUERY_OPTIONS, *_FEED_OPTIONS)
 
 
@@ -33,7 +35,7 @@ def with_own_names(told: Mapping[str, str]) -> dict[str, str]:
 def check_options(told: Mapping[str, str]) -> None:
     """Refuse unknown options, and options that cannot be combined."""
     for name in told:
-        if name not in _ALL_OPTIONS and not name.startswith(STORAGE_PREFIX):
+        if name.lower() not in _OF_SPARK and name not in _ALL_OPTIONS and not name.startswith(STORAGE_PREFIX):
             hint = suggest(name, _ALL_OPTIONS)
             raise BadInput(f"there is no option {name!r}" + (f": {hint}" if hint else ""), option=name)
     if "changes" in told:

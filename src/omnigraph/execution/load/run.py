@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -155,8 +155,13 @@ def _commit(
 
 def _noted(request: LoadRequest) -> dict[str, str]:
     """Return what a commit notes of a load: the batch of a stream that it is, and what the caller gave."""
-    batches = [{"app_id": app, "batch": str(batch)} for app, batch in request.streams.items()]
-    return {**(batches[0] if batches else {}), **(request.metadata or {})}
+    return {**note_batch(request.streams), **(request.metadata or {})}
+
+
+def note_batch(streams: Mapping[str, int]) -> dict[str, str]:
+    """Return what the commit of a batch notes of it; `streams` has the batch by its application."""
+    batches = [{"app_id": app, "batch": str(batch)} for app, batch in streams.items()]
+    return batches[0] if batches else {}
 
 
 @contextmanager

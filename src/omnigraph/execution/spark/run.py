@@ -14,6 +14,7 @@ from omnigraph.execution.local.run import run_searches
 from omnigraph.execution.plan.nodes import ReadPlan
 from omnigraph.execution.result import Result
 from omnigraph.execution.spark.attributes import attributes_of
+from omnigraph.execution.spark.column_names import names_in_spark
 from omnigraph.execution.spark.encoding import decode, display_sql
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.execution.spark.match import SparkMatcher
@@ -46,7 +47,7 @@ def run_on_spark(
         place = {item.name: output(at) for at, item in enumerate(query.projections)}
         encoded = rows.select(*(place[column.name] for column in query.columns))
         shown = rows.selectExpr(*(display_sql(place[item.name], item.type) for item in query.columns))
-        frame = shown.toDF(*(column.name for column in query.columns))
+        frame = shown.toDF(*names_in_spark(column.name for column in query.columns))
     arrays = Collected(encoded, query.columns, limit)
     return Result(query.columns, arrays, snapshot.commit_id, "spark", frame)
 

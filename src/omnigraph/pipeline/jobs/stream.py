@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -131,9 +131,14 @@ def check_app_id(app_id: str) -> str:
 def _require_json_column(frame: Any) -> Any:
     """Return the frame if it is one column of strings, or refuse it."""
     if len(frame.dtypes) != 1 or frame.dtypes[0][1] != "string":
-        found = ", ".join(f"{name} {kind}" for name, kind in frame.dtypes)
-        raise BadInput(
-            f"a stream without type= must have one column of graph records as JSON strings, found {found}: "
-            "select to_json(…), or give type="
-        )
+        raise json_column_error(frame.dtypes)
     return frame
+
+
+def json_column_error(columns: Iterable[tuple[str, str]]) -> BadInput:
+    """Return the error for a stream of records that has other columns, which are names and types."""
+    found = ", ".join(f"{name} {kind}" for name, kind in columns)
+    return BadInput(
+        f"a stream that names no type must have one column of graph records as JSON strings, found {found}: "
+        "select to_json(…), or name the type"
+    )

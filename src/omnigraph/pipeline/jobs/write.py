@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast, get_args
 
 import pyarrow as pa
@@ -26,7 +27,9 @@ from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.metrics import LoadMetrics
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.parse.strict_json import unknown_field_problem
+from omnigraph.execution.load.run import note_batch
 from omnigraph.execution.load.sources.json_rows import absent_column_error, property_names
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.sources.table_source import OneType, rows_of_partition, to_arrow_stream
 from omnigraph.execution.load.stage.patches import PatchedTables
 from omnigraph.execution.missing_vectors import MissingVectors
@@ -39,8 +42,10 @@ from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.jobs.load import collect
 from omnigraph.pipeline.options import read_strings
 from omnigraph.pipeline.steps.split import first_places
+from omnigraph.pipeline.steps.time_zone import place_batches_in_zone
 from omnigraph.pipeline.workers.outcome import NO_OUTCOMES, decode
 from omnigraph.pipeline.workers.read import ReadTask
+from omnigraph.pipeline.workers.record_frame import RecordFrame
 
 _log = logging.getLogger("omnigraph")
 _RENEWAL_SECONDS = 60.0
@@ -54,68 +59,58 @@ class TaskMessage(WriterCommitMessage):  # type: ignore[misc]
     stream: bytes
 
 
-class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
-    """Writes rows of one type as one commit."""
+@dataclass(frozen=True)
+class StagedFor:
+    """What the tasks of a write were made for; the process that publishes may be another one."""
 
-    def __init__(self, told: Mapping[str, str], table: str, mode: Mode, opened: Opened) -> None:
+    schema: str
+    """The schema by which rows are checked."""
+    fence: int
+    """The newest cleanup that was known before."""
+    held: str
+    """The name of the hold on the commit that files are written for."""
+    key: int
+    """The key of the hashes."""
+    version: str
+    """The path of the version of the table that patches are completed from."""
+    began: int
+    """When it began, in epoch microseconds."""
+
+
+class RowStaging:
+    """The tasks of a write: made in one process, sent to others, and each of them stages a partition."""
+
+    def __init__(self, told: Mapping[str, str], table: str | None, mode: Mode, opened: Opened) -> None:
+        """Pin the graph for rows of a type, or without one for graph records."""
         graph = opened(told, False)
         state = graph._state()
-        self._told, self._opened, self._mode = dict(told), opened, mode
-        self._schema = state.head.schema
-        self._staged_behind = state.head.fence
-        self._shape = OneType(table, read_strings(told, "mapping"))
-        self._metadata = read_strings(told, "metadata")
-        self._began = clock.current().now_us()
+        self._told, self._opened = dict(told), opened
+        self.source_of = source_of_partition(table, read_strings(told, "mapping"))
         hold = BaseHold(graph._core.truth, graph.settings, graph.actor, state.head)
         hold.place()  # tasks of other processes open what the branch has now, whatever cleanups do meanwhile
-        self._held = hold.name
         base = WriteBase(graph._core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
-        vectors = MissingVectors(graph.embedder)
         pinned = base.pinned()
         patched = PatchedTables(pinned) if mode == "patch" else None
-        catalog = graph.catalog_at(self._schema)
+        catalog = graph.catalog_at(state.head.schema)
+        vectors = MissingVectors(graph.embedder)
         self._task = ReadTask(catalog, (), pinned, key, SHOWN, vectors, patched=patched)
-        owner = catalog.node(table) or catalog.edge(table)
-        self._version = base.rely_on(owner.table_key).pin.path if owner is not None else ""
+        owner = None if table is None else catalog.node(table) or catalog.edge(table)
+        version = base.rely_on(owner.table_key).pin.path if owner is not None else ""
+        self.staged_for = StagedFor(
+            state.head.schema, state.head.fence, hold.name, key, version, clock.current().now_us()
+        )
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Check the rows of a partition and stage them."""
+    def stage(self, iterator: Iterator[pa.RecordBatch]) -> bytes:
+        """Check the rows of a partition and write them to files that no commit names."""
         from pyspark import TaskContext
 
         number = TaskContext.get().partitionId()
         with attach_details(), self._renewing():
-            rows = pa.Table.from_batches(self._task.read(number, rows_of_partition(self._shape, iterator)))
-        return TaskMessage(to_arrow_stream(rows))
-
-    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Check the rules between the rows of all partitions, and publish them."""
-        streams = [cast(TaskMessage, message).stream for message in messages if message is not None]
-        # A data frame without partitions has no tasks: there is nothing to load, or all of a type goes.
-        said = pa.concat_tables([NO_OUTCOMES, *(pa.ipc.open_stream(stream).read_all() for stream in streams)])
-        with attach_details():
-            graph = self._opened(self._told, False)
-            tasks = WrittenTasks(said, self._task.key, self._schema, self._version)
-            metrics = LoadMetrics("spark")
-            metrics.add("read", (clock.current().now_us() - self._began) / 1e6)  # in the tasks
-            nothing = rows_of_partition(self._shape, ())
-            work = LoadWork(tasks, nothing, self._mode, graph.catalog_at, metrics=metrics)
-            graph.commit_work(
-                work,
-                message=self._told.get("message"),
-                metadata=self._metadata,
-                durable=True,
-                staged_behind=self._staged_behind,
-                idempotency_key=self._told.get("idempotency_key"),
+            rows = pa.Table.from_batches(
+                self._task.read(number, self.source_of(place_batches_in_zone(iterator)))
             )
-            release_hold(graph._core.truth, self._held)
-        for warning in work.warnings():
-            _log.warning("%s", warning)
-
-    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Let cleanups go on: nothing refers to the staged files, and they remove them."""
-        with attach_details():
-            release_hold(self._opened(self._told, False)._core.truth, self._held)
+        return to_arrow_stream(rows)
 
     @contextmanager
     def _renewing(self) -> Iterator[None]:
@@ -127,7 +122,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
             while not over.wait(seconds):
                 with suppress(OmniError, OSError):
                     graph = self._opened(self._told, False)
-                    graph._core.truth.tags.renew(self._held)
+                    graph._core.truth.tags.renew(self.staged_for.held)
                     seconds = min(_RENEWAL_SECONDS, graph.settings.write_hold_seconds / 4)
 
         keeper = threading.Thread(target=renew, daemon=True, name="omnigraph-hold")
@@ -137,6 +132,75 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         finally:
             over.set()
             keeper.join()
+
+
+def publish_staged(
+    graph: Graph,
+    told: Mapping[str, str],
+    mode: Mode,
+    source: LoadSource,
+    staged_for: StagedFor,
+    streams: Sequence[bytes],
+    batch: Mapping[str, int] | None = None,
+) -> None:
+    """Check the rules between the rows of all partitions, publish them as one commit, and log warnings.
+
+    `batch` says which batch of which application this is; one that has landed is `BatchLanded`.
+    """
+    # A data frame without partitions has no tasks: there is nothing to load, or all of a type goes.
+    said = pa.concat_tables([NO_OUTCOMES, *(pa.ipc.open_stream(stream).read_all() for stream in streams)])
+    tasks = WrittenTasks(said, staged_for.key, staged_for.schema, staged_for.version)
+    metrics = LoadMetrics("spark")
+    metrics.add("read", (clock.current().now_us() - staged_for.began) / 1e6)  # in the tasks
+    work = LoadWork(tasks, source, mode, graph.catalog_at, metrics=metrics)
+    try:
+        graph.commit_work(
+            work,
+            message=told.get("message"),
+            metadata={**note_batch(batch or {}), **read_strings(told, "metadata")},
+            durable=True,
+            staged_behind=staged_for.fence,
+            streams=batch,
+            idempotency_key=told.get("idempotency_key"),
+        )
+    finally:
+        release_hold(graph._core.truth, staged_for.held)
+    for warning in work.warnings():
+        _log.warning("%s", warning)
+
+
+def source_of_partition(
+    table: str | None, mapping: Mapping[str, str]
+) -> Callable[[Iterable[pa.RecordBatch]], LoadSource]:
+    """Return what makes a source of the rows of a partition: rows of a type, or graph records."""
+    if table is None:
+        return partial(RecordFrame, None)
+    return partial(rows_of_partition, OneType(table, mapping))
+
+
+class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
+    """Writes rows of one type as one commit."""
+
+    def __init__(self, told: Mapping[str, str], table: str, mode: Mode, opened: Opened) -> None:
+        self._told, self._opened, self._mode = dict(told), opened, mode
+        self._staging = RowStaging(told, table, mode, opened)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Check the rows of a partition and stage them."""
+        return TaskMessage(self._staging.stage(iterator))
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Check the rules between the rows of all partitions, and publish them."""
+        streams = [cast(TaskMessage, message).stream for message in messages if message is not None]
+        with attach_details():
+            graph, source = self._opened(self._told, False), self._staging.source_of(())
+            publish_staged(graph, self._told, self._mode, source, self._staging.staged_for, streams)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Let cleanups go on: nothing refers to the staged files, and they remove them."""
+        with attach_details():
+            truth = self._opened(self._told, False)._core.truth
+            release_hold(truth, self._staging.staged_for.held)
 
 
 @dataclass(frozen=True)
@@ -174,13 +238,13 @@ def check_written_columns(table: TableType, columns: Sequence[str], mapping: Map
         raise as_error([unknown_field_problem(table, name) for name in unknown], len(unknown))
 
 
-def mode_of(told: Mapping[str, str], overwrite: bool) -> Mode:
-    """Return how rows are loaded: by the option `mode`, or by Spark's save mode."""
-    given: Any = told.get("mode", "overwrite" if overwrite else "append")
+def mode_of(told: Mapping[str, str], overwrite: bool, otherwise: Mode = "append") -> Mode:
+    """Return how rows are loaded: by the option `mode`, or by Spark's save or output mode."""
+    given: Any = told.get("mode", "overwrite" if overwrite else otherwise)
     if given not in get_args(Mode) or (overwrite and given != "overwrite"):
         raise BadInput(
-            f"the option mode is {given!r}: use append, merge, patch or overwrite, "
-            "with Spark's mode('append')",
+            f"the option mode is {given!r}: use append, merge, patch or overwrite, with Spark's "
+            "mode('append') or outputMode('append')",
             mode=given,
         )
     return cast(Mode, given)

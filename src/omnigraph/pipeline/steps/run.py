@@ -8,6 +8,7 @@ from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.graph.model.hashing import Hashes
+from omnigraph.pipeline.steps.time_zone import place_in_zone
 from omnigraph.pipeline.workers.outcome import FIELDS, OUTCOME, SplitOutcome, decode
 from omnigraph.pipeline.workers.read import FrameTask, ReadTask
 
@@ -39,6 +40,6 @@ def cores_of(spark: Any) -> int:
 def _frame(spark: Any, source: LoadSource, task: ReadTask) -> Any:
     if source.frame is not None:
         of_frame = FrameTask(task, source.frame.of_partition)
-        return source.frame.rows.mapInArrow(of_frame.__call__, FIELDS)
+        return place_in_zone(source.frame.rows).mapInArrow(of_frame.__call__, FIELDS)
     count = len(task.splits)
     return spark.range(0, count, 1, count).mapInArrow(task.__call__, FIELDS)

@@ -101,8 +101,13 @@ class Feed:
         return self._standing(place, place.seq + commits)
 
     def stretches(self, start: str, end: str, most: int) -> list[CommitRange]:
-        """Cut the way from one cursor to another into stretches of at most so many commits."""
+        """Cut the way from one cursor to another into stretches of at most so many commits.
+
+        History that was removed is told here: cleanups take the oldest first.
+        """
         first, last = self._place(start, None, None), self._place(end, None, None)
+        if first.seq < last.seq and not self._line.is_passed_over(first.seq + 1):
+            self._block(first, PageBudget.of(1, None), None, first=True)
         return [
             CommitRange(self._standing(first, seq), seq + 1, min(most, last.seq - seq))
             for seq in range(first.seq, last.seq, most)

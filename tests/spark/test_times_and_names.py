@@ -1,0 +1,55 @@
+"""Time zones of timestamps on their way into a graph, and names of result columns on their way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omnigraph as og
+from omnigraph.execution.spark.column_names import names_in_spark
+
+SCHEMA = "node Event { name: String @key  at: DateTime? }\n"
+NOON = "timestamp_ntz'2026-01-31 12:00:00'"
+EVENTS = "query q() { match { $e: Event } return { $e.name  $e.at } order { $e.name } }"
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> og.Graph:
+    return og.init(tmp_path / "graph", SCHEMA)
+
+
+@pytest.fixture
+def zone(session: Any) -> Iterator[str]:
+    before = session.conf.get("spark.sql.session.timeZone")
+    session.conf.set("spark.sql.session.timeZone", "America/New_York")
+    yield "America/New_York"
+    session.conf.set("spark.sql.session.timeZone", before)
+
+
+def test_a_timestamp_without_a_zone_is_one_of_the_session_s_zone(
+    session: Any, graph: og.Graph, zone: str
+) -> None:
+    frame = session.sql(f"SELECT 'written' AS name, {NOON} AS at")
+    frame.write.format("omnigraph").mode("append").option("graph", graph.uri).save("Event")
+    graph.load(session.sql(f"SELECT 'loaded' AS name, {NOON} AS at"), type="Event", mode="append")
+    stream = graph.stream_writer("Event", app_id="crm")
+    stream(session.sql(f"SELECT 'streamed' AS name, {NOON} AS at"), 0)
+    moments = {row["e.name"]: row["e.at"] for row in graph.query(EVENTS).rows}
+    noon = "2026-01-31T17:00:00.000Z"
+    assert moments == {"written": noon, "loaded": noon, "streamed": noon}
+
+
+def test_columns_of_a_result_are_selected_by_their_names(session: Any, graph: og.Graph) -> None:
+    graph.load([{"type": "Event", "data": {"name": "a"}}], mode="append")
+    source = session.read.format("omnigraph").option("graph", graph.uri).option("query", EVENTS)
+    for frame in (source.load(), graph.query(EVENTS, engine="spark").to_spark()):
+        assert frame.columns == ["e_name", "e_at"]
+        assert [row.e_name for row in frame.select("e_name").collect()] == ["a"]
+
+
+def test_a_name_that_another_column_has_keeps_its_dot() -> None:
+    assert names_in_spark(["p.name", "p_age", "p.age", "n"]) == ["p_name", "p_age", "p.age", "n"]
+    assert names_in_spark(["a.b_c", "a_b.c"]) == ["a.b_c", "a_b.c"]
