@@ -1,66 +1,46 @@
-"""The product's story so far, told on real data: `make demo`."""
+"""The product's story, told on Debian's packages: `make demo`. What it prints, it has done and timed."""
 
 from __future__ import annotations
 
-import json
 import multiprocessing
-import random
 import shutil
-import tempfile
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import omnigraph as og
 from omnigraph import spark
 
-HERE = Path(__file__).parent
-ROOT = HERE.resolve().parent / "demo-graph"
-SCHEMA = HERE / "social.pg"
-QUERIES = (HERE / "social.gq").read_text()
-PEOPLE, FRIENDS, NOTES = 50_000, 150_000, 5_000
-WRITERS, COMMITS = 4, 10
-JOIN = """
-query join($name: String, $friend: String) {
-  insert Person { name: $name, age: 30 }
-  insert Knows { from: $name, to: $friend, since: date("2026-11-15") }
+HERE = Path(__file__).resolve().parent
+DATA = HERE / "debian"
+ROOT = Path(sys.argv[1] if len(sys.argv) > 1 else HERE.parent / "demo-graph").resolve()
+LOADED = "Debian 12.15"
+SCHEMA = DATA / "debian.pg"
+QUERIES = (DATA / "debian.gq").read_text()
+FILES = {
+    "Package": "packages.parquet",
+    "Maintainer": "maintainers.parquet",
+    "Depends": "depends.parquet",
+    "Maintains": "maintains.parquet",
 }
-"""
-AGE = "query age($name: String, $age: I32) { update Person set { age: $age } where name = $name }"
+WRITERS, COMMITS = 4, 10
+NOTE = "query note($name: String, $text: String) { update Package set { note: $text } where name = $name }"
 
 
 def say(text: str) -> None:
-    print(f"\n\033[1m{text}\033[0m")
+    print(f"\n\033[1m{text}\033[0m", flush=True)
 
 
 @contextmanager
 def timed(what: str) -> Iterator[None]:
     started = time.perf_counter()
     yield
-    print(f"  {what} in {1e3 * (time.perf_counter() - started):,.1f} ms")
-
-
-def records() -> Iterator[dict[str, object]]:
-    chance = random.Random(7)
-    for i in range(PEOPLE):
-        yield {"type": "Person", "data": {"name": f"p{i}", "age": 20 + i % 60}}
-    for i in range(FRIENDS):
-        known = int(PEOPLE * chance.random() ** 2)  # some are better known than others
-        yield {"edge": "Knows", "from": f"p{i % PEOPLE}", "to": f"p{known}"}
-    things = ("red kettle", "blue whale", "old map", "green bicycle", "broken clock")
-    places = ("harbour", "library", "market", "garden")
-    for i in range(NOTES):
-        body = f"I saw a {things[i % 5]} in the {places[i % 4]} on day {i}"
-        yield {"type": "Note", "data": {"slug": f"n{i}", "body": body}}
-        yield {"edge": "Wrote", "from": f"p{i * PEOPLE // NOTES}", "to": f"n{i}"}
-
-
-def writer(number: int) -> int:
-    graph = og.open(ROOT, actor=f"agent-{number}")
-    for turn in range(COMMITS):
-        graph.mutate(JOIN, {"name": f"agent{number}-{turn}", "friend": "p0"})
-    return COMMITS
+    seconds = time.perf_counter() - started
+    print(f"  {what}: " + (f"{seconds:.1f} s" if seconds >= 1 else f"{1e3 * seconds:,.1f} ms"), flush=True)
 
 
 def show(title: str, snapshot: og.Snapshot) -> None:
@@ -68,114 +48,228 @@ def show(title: str, snapshot: og.Snapshot) -> None:
     print(f"  {title}: version {snapshot.version}, {rows}")
 
 
-def ask(graph: og.Graph, query: str, /, **params: object) -> None:
-    with timed(f"query {query}"):
-        rows = graph.query(QUERIES, params, name=query).rows
+def ask(graph: og.Graph, name: str, /, **params: Any) -> list[dict[str, Any]]:
+    given = ", ".join(str(value) for value in params.values())
+    with timed(f"query {name}({given})"):
+        rows = graph.query(QUERIES, params, name=name).rows
+    return rows
+
+
+def show_rows(rows: list[dict[str, Any]]) -> None:
     for row in rows:
-        print("    " + ", ".join(f"{column} {value}" for column, value in row.items()))
+        texts = {float: "{:,.1f}", int: "{:,}"}
+        print("    " + " · ".join(texts.get(type(value), "{}").format(value) for value in row.values()))
 
 
-def refused(graph: og.Graph, query: str) -> None:
+def show_refusal(error: og.OmniError) -> None:
+    print(f"  [{error.code}] {error}".replace("\n", "\n  "))
+
+
+def init() -> og.Graph:
+    say("A schema, and a graph of it")
+    print(SCHEMA.read_text().strip())
+    if len(sys.argv) == 1:  # a folder that somebody names is not removed
+        shutil.rmtree(ROOT, ignore_errors=True)
+    return og.init(ROOT, SCHEMA, actor="act-ada")
+
+
+def start_spark() -> Any:
     try:
-        graph.mutate(query)
-    except og.OmniError as error:
-        print(f"  [{error.code}] {error}".replace("\n", "\n  "))
+        with timed("Spark started, embedded in this process"):
+            return spark.session("local[2]")
+    except og.SparkMissing as error:
+        show_refusal(error)
+        print("  So the loads run in process, with the same result, and the part on SQL is left out.")
+        return None
 
 
-def load(graph: og.Graph) -> None:
-    try:
-        with timed("Spark started, embedded,"):
-            spark.session("local[2]")
-        engine = "spark"
-    except og.OmniError as error:
-        print(f"  [{error.code}] {error}\n  Loading in process instead.")
-        engine = "local"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "people.jsonl")
-        path.write_text("".join(json.dumps(record) + "\n" for record in records()))
-        with timed(f"engine {engine}: loaded"):
-            graph.load(path, mode="append", message="everyone", engine=engine)
-    if engine == "spark":
-        spark.stop()
-
-
-def review_and_merge(graph: og.Graph) -> None:
-    say("A branch: nothing is copied; main does not see what happens there")
-    with timed("created"):
-        graph.branches.create("review")
-    review = og.open(ROOT, branch="review", actor="agent-7", embedding="mock")
-    review.mutate('query forget() { delete Person where name = "p0" }', message="p0 asked to be forgotten")
-    review.mutate(AGE, {"name": "p1", "age": 41})
-    wider = SCHEMA.read_text().replace("age: I32?", 'age: I32?\n  mood: enum(calm, merry) @default("calm")')
-    with timed("a schema change and the rows that it rewrites: one commit,"):
-        review.schema.apply(wider, message="moods")
-    show("review", review.snapshot())
-    show("main  ", graph.snapshot())
-
-    say("Review: exactly what changed, at the cost of the change")
-    with timed("compared"):
-        changed = graph.diff("main", "review").counts
-    for table, counts in changed.items():
-        print(f"  {table}: " + ", ".join(f"{number} {op}" for op, number in counts.items() if number))
-
-    say("Meanwhile main has moved, too: the merge reports every conflict and changes nothing")
-    graph.mutate(AGE, {"name": "p1", "age": 42})
-    try:
-        graph.branches.merge("review")
-    except og.MergeConflicts as error:
-        conflict = error.conflicts[0]
-        base, ours, theirs = (
-            image["properties"]["age"] for image in (conflict.base, conflict.ours, conflict.theirs)
+def load(graph: og.Graph, session: Any) -> None:
+    say("Debian's packages are loaded: four files, onto a branch, each one commit with every rule checked")
+    for type_name, file in FILES.items():
+        done = graph.load(
+            DATA / file,
+            type=type_name,
+            mode="append",
+            branch="import",
+            from_branch="main",
+            engine="spark" if session is not None else "local",
+            message=f"{LOADED}: {file}",
         )
-        print(f"  {conflict.kind} {conflict.entity_id}: base {base}, ours {ours}, theirs {theirs}")
+        phases = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in done.phases.items())
+        print(f"  {type_name:<10} {done.rows:>7,} rows in {done.seconds:.2f} s on {done.engine} ({phases})")
+    show("main  ", graph.snapshot())
+    show("import", graph.snapshot("import"))
+    with timed("merged into main: one commit, and readers see all of it or nothing"):
+        graph.branches.merge("import", message=LOADED, delete_branch=True)
+    show("main  ", graph.snapshot())
+    with timed("optimize has built the indexes that the schema asks for"):
+        graph.optimize()
 
-    say("Answered, merged, checked as a whole")
-    answer = {"type_name": "Person", "entity_id": "p1", "take": "theirs"}
-    with timed("merged"):
-        done = graph.branches.merge("review", resolutions=[answer], message="reviewed", delete_branch=True)
-    show(f"{done.outcome}: main", graph.snapshot())
+
+def question(graph: og.Graph) -> None:
+    say("What can come along with a package, recommended ones and alternatives too? (a traversal, and sums)")
+    for name in ("git", "gnome"):
+        (row,) = ask(graph, "closure", name=name)
+        print(f"    {row['packages']:,} packages, {row['megabytes']:,.0f} MB installed")
+    say("What is needed by most packages, and who maintains what others need? (aggregates)")
+    show_rows(ask(graph, "most_needed"))
+    show_rows(ask(graph, "keepers"))
+    say(
+        "Which packages are about chess, and which of these never lead to X11? (text search, and a traversal)"
+    )
+    show_rows(ask(graph, "about", text="chess game"))
+    show_rows(ask(graph, "without", text="chess", other="libx11-6"))
+    say("Why can a game of chess bring OpenSSL? (the packages on all shortest paths, step by step)")
+    ends = {"first": "gnome-chess", "last": "openssl"}
+    hops = ask(graph, "distance", **ends)[0]["hops"]
+    steps = groupby(ask(graph, "between", **ends, hops=hops), key=lambda row: row["distance"])
+    between = [" or ".join(row["package"] for row in rows) for _, rows in steps]
+    print("    " + "\n      → ".join([ends["first"], *between, ends["last"]]))
+
+
+def write(number: int) -> int:
+    graph = og.open(ROOT, actor=f"agent-{number}")
+    names = graph.query(
+        'query q() { match { $p: Package  $p.section = "games" } return { $p.name } order { $p.name } }'
+    )
+    for turn in range(COMMITS):
+        name = names.rows[number * COMMITS + turn]["p.name"]
+        graph.mutate(NOTE, {"name": name, "text": f"seen by agent {number}"}, retry=5)
+    return COMMITS
+
+
+def write_at_once(graph: og.Graph) -> None:
+    say("A property is added to the schema, in one commit; it is NULL in all rows")
+    with timed("applied"):
+        graph.schema.apply("node Package { note: String? }", mode="extend", message="room for notes")
+    before = graph.snapshot().version
+    say(f"{WRITERS} agents, each a process of its own, write {COMMITS} notes each to main at once")
+    with (
+        timed("all of them, with starting the processes"),
+        multiprocessing.get_context("spawn").Pool(WRITERS) as pool,
+    ):
+        landed = sum(pool.map(write, range(WRITERS)))
+    versions = {commit.version for commit in graph.commits.list(limit=landed)}
+    whole = versions == set(range(before + 1, before + 1 + landed))
+    print(f"  {landed} commits landed; no version twice, none missing: {whole}")
+
+
+def review(graph: og.Graph) -> None:
+    say("Two agents work on branches of their own: nothing is copied, main sees nothing")
+    for name in ("agent-a", "agent-b"):
+        with timed(f"branch {name} created"):
+            graph.branches.create(name)
+    first, second = (og.open(ROOT, branch=name, actor=name) for name in ("agent-a", "agent-b"))
+    chess = 'section = "games" and summary contains "chess"'
+    with timed("agent-a notes that all games of chess stay"):
+        kept = first.mutate(
+            f'query q() {{ update Package set {{ note: "keep" }} where {chess} }}', message="keep"
+        )
+    print(f"    {kept.affected_nodes} packages")
+    second.mutate(NOTE, {"name": "dreamchess", "text": "needs OpenGL"}, message="a note")
+    with timed("agent-b deletes a package, and with it the edges to and from it"):
+        gone = second.mutate('query q() { delete Package where name = "brutalchess" }', message="gone")
+    print(f"    {gone.affected_nodes} package, {gone.affected_edges} edges")
+
+    say("What did they change? (at the cost of the change, not of the graph)")
+    for name in ("agent-a", "agent-b"):
+        with timed(f"main compared with {name}"):
+            counts = graph.diff("main", name).counts
+        for table, changed in counts.items():
+            print(f"    {table}: " + ", ".join(f"{number} {op}" for op, number in changed.items() if number))
+
+    say("Both are merged; where they changed the same row, nothing is merged before somebody has decided")
+    with timed("agent-a merged"):
+        done = graph.branches.merge("agent-a", message="keep", delete_branch=True)
+    print(f"    {done.outcome}")
+    answers = []
+    try:
+        graph.branches.merge("agent-b")
+    except og.MergeConflicts as error:
+        for conflict in error.conflicts:
+            images = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
+            said = {side: image and image["properties"]["note"] for side, image in images.items()}
+            print(f"  agent-b is not merged: {conflict.kind} {conflict.entity_id}, notes {said}")
+            answers.append({"type_name": "Package", "entity_id": conflict.entity_id, "take": "theirs"})
+    with timed(f"agent-b merged, with {len(answers)} answers, and the result checked as a whole"):
+        done = graph.branches.merge("agent-b", resolutions=answers, message="reviewed", delete_branch=True)
+    print(f"    {done.outcome}")
+    show("main", graph.snapshot())
+
+
+def travel(graph: og.Graph) -> None:
+    say("Every commit can be read as it was, and says who made it and why")
+    loaded = next(commit for commit in graph.commits.list() if commit.message == LOADED)
+    for title, snapshot in (("then", graph.snapshot(commit=loaded.id)), ("now ", graph.snapshot())):
+        count = 'query q() { match { $p: Package  $p.summary contains "chess" } return { count($p) as n } }'
+        (row,) = graph.query(count, snapshot=snapshot).rows
+        print(f"  {title} (version {snapshot.version}): {row['n']} packages about chess")
+    for commit in graph.commits.list(limit=4):
+        print(
+            f"  {commit.version:>3}  {commit.id}  {commit.actor:<10} {commit.operation:<7} {commit.message}"
+        )
+
+
+def query_in_sql(graph: og.Graph, session: Any) -> None:
+    say("The same graph as a catalog of Spark SQL, at any version")
+    spark.attach(session, graph.uri, name="og")
+    version = next(commit.version for commit in graph.commits.list() if commit.message == LOADED)
+    text = f"""
+    SELECT p.section, count(*) AS edges, count(DISTINCT d.to) AS needed
+      FROM og.main.Depends VERSION AS OF {version} d
+      JOIN og.main.Package VERSION AS OF {version} p ON p.name = d.`from`
+     GROUP BY p.section ORDER BY edges DESC LIMIT 3"""
+    print(text.replace("\n    ", "\n    ")[1:])
+    with timed("answered by Spark"):
+        rows = session.sql(text).collect()
+    show_rows([row.asDict() for row in rows])
+
+
+def refuse(graph: og.Graph) -> None:
+    say("Mistakes are told, with the place and a hint, and nothing is written")
+    head = graph.snapshot().commit_id
+    wrong = [
+        'query q() { insert Package { nam: "x" } }',
+        'query q() { update Package set { installed_kb: -1 } where name = "git" }',
+    ]
+    for text in wrong:
+        try:
+            graph.mutate(text)
+        except og.OmniError as error:
+            show_refusal(error)
+    edge = {
+        "edge": "Depends",
+        "from": "git",
+        "to": "nothing",
+        "data": {"kind": "depends", "alternative": False},
+    }
+    try:
+        graph.load([edge], mode="merge")
+    except og.OmniError as error:
+        show_refusal(error)
+    print(f"  main is where it was: {graph.snapshot().commit_id == head}")
 
 
 def main() -> None:
-    shutil.rmtree(ROOT, ignore_errors=True)
-    say("A schema, and a graph of it")
-    print(SCHEMA.read_text().strip())
-    graph = og.init(ROOT, SCHEMA, actor="act-ada", embedding="mock")
-
-    say(
-        f"One load through Spark, one commit: {PEOPLE:,} people, {FRIENDS:,} friendships, {NOTES:,} notes "
-        "with their vectors, every rule checked"
-    )
-    load(graph)
-    show("main", graph.snapshot())
-
-    say("Queries: traversal, aggregation, vector and text search")
-    ask(graph, "reach", name="p7")
-    ask(graph, "popular")
-    ask(graph, "context", name="p7", about="a whale in the harbour")
-    print("  and again, now that what it needs is in memory")
-    ask(graph, "context", name="p8", about="a whale in the harbour")
-
-    say(f"{WRITERS} processes write to main at once: no lock, no server, one history")
-    with multiprocessing.get_context("spawn").Pool(WRITERS) as pool:
-        landed = sum(pool.map(writer, range(WRITERS)))
-    versions = {commit.version for commit in graph.commits.list()}
-    print(f"  {landed} commits landed; history has {len(versions)} versions, none twice, none missing")
-
-    review_and_merge(graph)
-
-    say("Time travel, and who did what")
-    show("version 2", graph.snapshot(version=2))
-    for commit in graph.commits.list(limit=3):
-        print(f"  {commit.version:>3}  {commit.id}  {commit.actor:<10} {commit.message}")
-
-    say("Mistakes are caught, and nothing is written")
-    refused(graph, 'query q() { insert Person { nam: "x" } }')
-    refused(graph, 'query q() { insert Knows { from: "p1", to: "nobody" } }')
-    refused(graph, 'query q() { insert Person { name: "x", age: 300 } }')
-    print(
-        f"\nThe graph is in {ROOT.name}/: try `.venv/bin/omnigraph commit list --uri {ROOT.name} --limit 5`."
-    )
+    started = time.perf_counter()
+    graph = init()
+    say("Spark, for the loads")
+    session = start_spark()
+    load(graph, session)
+    question(graph)
+    write_at_once(graph)
+    review(graph)
+    travel(graph)
+    if session is not None:
+        query_in_sql(graph, session)
+        spark.stop()
+    refuse(graph)
+    say(f"Done, in {time.perf_counter() - started:.0f} s. The graph is in {ROOT.name}/. What to try next:")
+    print(f"  .venv/bin/omnigraph commit list --uri {ROOT.name} --limit 5")
+    print(f"  .venv/bin/omnigraph query --uri {ROOT.name} --query examples/debian/debian.gq most_needed")
+    print("  make serve            # gives it to others over HTTP, and then:")
+    ask_server = '{"query": "query q() { match { $p: Package } return { count($p) as packages } }"}'
+    print(f"  curl http://127.0.0.1:8080/graphs/{ROOT.name}/query --json '{ask_server}'")
 
 
 if __name__ == "__main__":
