@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import omnigraph as og
@@ -40,6 +41,17 @@ def test_a_timestamp_without_a_zone_is_one_of_the_session_s_zone(
     moments = {row["e.name"]: row["e.at"] for row in graph.query(EVENTS).rows}
     noon = "2026-01-31T17:00:00.000Z"
     assert moments == {"written": noon, "loaded": noon, "streamed": noon}
+
+
+def test_digits_that_are_lost_are_told(session: Any, graph: og.Graph, tmp_path: Path) -> None:
+    exact = "SELECT 'a' AS name, timestamp'2026-01-31 12:00:00.123456Z' AS at"
+    done = graph.load(session.sql(exact), type="Event", mode="merge")
+    assert done.warnings == ("Event.at has milliseconds: further digits of its values were cut",)
+    whole = "SELECT 'a' AS name, timestamp'2026-01-31 12:00:00.123Z' AS at"
+    assert graph.load(session.sql(whole), type="Event", mode="merge").warnings == ()
+    rows = pa.table({"name": ["b"], "at": pa.array([1_000_001], pa.timestamp("us", "UTC"))})
+    assert graph.load(rows, type="Event", mode="merge").warnings == done.warnings
+    assert graph.load(rows, type="Event", mode="merge", engine="spark").warnings == done.warnings
 
 
 def test_columns_of_a_result_are_selected_by_their_names(session: Any, graph: og.Graph) -> None:

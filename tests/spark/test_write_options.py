@@ -66,6 +66,42 @@ def test_overwriting_with_a_frame_without_partitions_empties_the_type(session: A
     assert "no property 'nam'" in str(error)
 
 
+def test_many_small_partitions_become_one_file(session: Any, graph: og.Graph) -> None:
+    people = session.range(10, 210, 1, 40).selectExpr("id AS nr", "concat('p', id) AS name")
+    write(graph, people, "Person")
+    graph.load(people.selectExpr("nr + 1000 AS nr", "name"), type="Person", mode="append")
+    assert count_files(graph) == 3  # one was there
+    assert graph.query("query q() { match { $p: Person } return { count($p) as n } }").rows == [{"n": 402}]
+    assert graph.query("query q() { match { $p: Person  $p.nr = 1109 } return { $p.name as n } }").rows == [
+        {"n": "p109"}
+    ]
+
+
+def count_files(graph: og.Graph) -> int:
+    (entry,) = [item for item in graph.snapshot()._record.tables.values() if item.key == "node:Person"]
+    return entry.fragments
+
+
+def test_missing_columns_become_properties_when_that_is_asked_for(session: Any, graph: og.Graph) -> None:
+    wider = session.sql("SELECT 3L AS nr, 1.5D AS height, array('a') AS tags, 'x' AS called")
+    with pytest.raises(PySparkException) as caught:
+        write(graph, wider, "Person")
+    assert "no property 'height'" in str(graph_error(caught.value))
+    write(graph, wider, "Person", mergeSchema="true", mapping='{"called": "name"}')
+    found = graph.query("query q() { match { $p: Person  $p.nr = 3 } return { $p.* } }").rows
+    assert found == [{"p.height": 1.5, "p.name": "x", "p.nr": 3, "p.tags": ["a"]}]
+    edges = session.sql("SELECT 1L AS `from`, 2L AS `to`, date'2026-01-31' AS since")
+    write(graph, edges, "Knows", mergeSchema="true")
+    assert "since: Date?" in graph.schema.source
+    version = graph.snapshot().version
+    write(graph, wider.selectExpr("nr + 1 AS nr", "height"), "Person", mergeSchema="true")
+    assert graph.snapshot().version == version + 1
+    strange = session.sql("SELECT 9L AS nr, map('a', 1) AS facts")
+    with pytest.raises(PySparkException) as caught:
+        write(graph, strange, "Person", mergeSchema="true")
+    assert "which no property is" in str(graph_error(caught.value))
+
+
 def test_a_stream_puts_wrong_records_aside_and_warns_of_a_lost_checkpoint(
     session: Any, graph: og.Graph, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

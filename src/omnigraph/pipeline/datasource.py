@@ -34,11 +34,13 @@ from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.feed_source import FeedReader, FeedStream
 from omnigraph.pipeline.jobs.stream_sink import StreamSink, app_id_of, check_records, stream_mode_of
+from omnigraph.pipeline.jobs.widen_type import widen_type
 from omnigraph.pipeline.jobs.write import TableWriter, check_written_columns, mode_of
 from omnigraph.pipeline.options import (
     check_options,
     open_from_options,
     read_count,
+    read_flag,
     read_list,
     read_strings,
     with_own_names,
@@ -146,8 +148,13 @@ class GraphSource(DataSource):  # type: ignore[misc]
         for name in ("commit", "version", "tag", "timestamp", "columns", "where"):
             if name in self.told:
                 raise BadInput(f"the option {name} is for reading only", option=name)
-        check_written_columns(self.scan.table, schema.fieldNames(), read_strings(self.told, "mapping"))
-        return self.scan.table.name
+        table, mapping = self.scan.table, read_strings(self.told, "mapping")
+        if read_flag(self.told, "mergeSchema"):
+            graph = open_from_options(self.told, read_only=False)
+            if widen_type(graph, table, schema, mapping):
+                table = find_table(graph.snapshot(), table.table_key)
+        check_written_columns(table, schema.fieldNames(), mapping)
+        return table.name
 
     def _full_schema(self) -> StructType:
         if self.feed is not None:

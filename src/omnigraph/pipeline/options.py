@@ -13,11 +13,20 @@ from omnigraph.graph.opening import open_graph
 from omnigraph.storage.objects import open_store
 
 STORAGE_PREFIX = "storage."
-WRITE_OPTIONS = ("mode", "idempotency_key", "message", "actor", "mapping", "metadata", "app_id")
+WRITE_OPTIONS = (
+    "mode",
+    "idempotency_key",
+    "message",
+    "actor",
+    "mapping",
+    "metadata",
+    "app_id",
+    "mergeSchema",
+)
 _GRAPH_OPTIONS = ("graph", "branch", "columns")
 _PIN_OPTIONS = ("commit", "version", "tag", "timestamp")
-_OTHER_NAMES = {"versionAsOf": "version", "timestampAsOf": "timestamp"}
-"""What users of Delta call options."""
+_OTHER_NAMES = {"versionAsOf": "version", "timestampAsOf": "timestamp", "mergeSchema": "mergeSchema"}
+"""What users of Delta call options, whatever the case of the letters."""
 _TABLE_OPTIONS = ("path", "where", "rows_per_task", *WRITE_OPTIONS)
 _QUERY_OPTIONS = ("query", "params", "name")
 _FEED_OPTIONS = ("changes", "kinds", "types", "ops", "commits")
@@ -75,6 +84,14 @@ def read_strings(told: Mapping[str, str], name: str) -> dict[str, str]:
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise BadInput(f"the option {name} must be a JSON object of strings", option=name)
     return found
+
+
+def read_flag(told: Mapping[str, str], name: str) -> bool:
+    """Return the value of an option that is true or false; false when it was not given."""
+    given = told.get(name, "false").lower()
+    if given not in ("true", "false"):
+        raise BadInput(f"the option {name} is {told[name]!r}: it is true or false", option=name)
+    return given == "true"
 
 
 def open_from_options(told: Mapping[str, str], read_only: bool) -> Graph:

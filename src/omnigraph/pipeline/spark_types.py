@@ -42,11 +42,40 @@ _SCALARS: dict[Scalar, DataType] = {
     Scalar.BLOB: BinaryType(),
 }
 
+_WORDS = {
+    "string": "String",
+    "boolean": "Bool",
+    "tinyint": "I32",
+    "smallint": "I32",
+    "int": "I32",
+    "bigint": "I64",
+    "float": "F32",
+    "double": "F64",
+    "date": "Date",
+    "timestamp": "DateTime",
+    "timestamp_ntz": "DateTime",
+    "binary": "Blob",
+    "decimal(20,0)": "U64",
+}
+
 
 def spark_type(type_: PropertyType) -> DataType:
     """Return the Spark type of a property's column."""
     scalar = _SCALARS[type_.scalar]
     return ArrayType(scalar) if type_.is_list or type_.is_vector else scalar
+
+
+def type_in_schema(column: str, type_: DataType) -> str:
+    """Return the type of a property that holds a column of Spark, as a schema says it."""
+    if isinstance(type_, ArrayType):
+        return f"[{type_in_schema(column, type_.elementType)}]"
+    said = type_.simpleString()
+    if said not in _WORDS:
+        raise BadInput(
+            f"the column {column} is {said}, which no property is: use one of {', '.join(_WORDS)}",
+            column=column,
+        )
+    return _WORDS[said]
 
 
 def spark_schema(table: TableType) -> StructType:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -57,7 +57,7 @@ class ReadTable(Protocol):
     def keys(self, base: WriteBase) -> pa.Table:
         """Return the key columns, the place, and whether the id was given, in the order of the source."""
 
-    def collect_fragments(self) -> StagedFragments | None:
+    def collect_fragments(self, base: WriteBase) -> StagedFragments | None:
         """Return the data files that hold the rows; None if the rows are not in data files yet."""
 
     def reader(self, base: WriteBase, dropped: Rows) -> pa.RecordBatchReader:
@@ -78,6 +78,8 @@ class ReadSource:
     """The compact keys; None when only the exact rules can decide."""
     wait: Callable[[], None] = lambda: None
     """Waits until no files are being written."""
+    cut: Collection[str] = ()
+    """The properties of which values had digits beyond milliseconds."""
 
 
 class Executor(Protocol):

@@ -85,10 +85,14 @@ class LoadWork:
         return self.metrics.as_metadata(rows, self._quarantine.count if self._quarantine else 0)
 
     def warnings(self) -> tuple[str, ...]:
-        """Return what a caller should know of a load that is right: edges that it cannot find again."""
+        """Return what a caller should know of a right load: lost digits, and edges that cannot be found."""
+        cut = tuple(
+            f"{name} has milliseconds: further digits of its values were cut"
+            for name in sorted(self._read.cut)
+        )
         if self._mode not in UPSERTS:
-            return ()
-        return tuple(
+            return cut
+        return cut + tuple(
             f"{part.rows - part.rows_with_id} edges of {part.table.name} have neither a key nor an id: "
             f"a {self._mode} adds them, and the same load adds them again: declare @key(src, dst) in edge "
             f"{part.table.name}, or give each record an id"
@@ -186,7 +190,7 @@ class LoadWork:
             added = base.table(key).file_sizes().items() - before.items()
             self.metrics.bytes_written[key] = sum(size for _, size in added)
         else:
-            staged = None if len(dropped) else part.collect_fragments()
+            staged = None if len(dropped) else part.collect_fragments(base)
             if staged is None:
                 staged = table.write_rows(part.reader(base, dropped)) if part.rows else _NO_FRAGMENTS
             self.metrics.bytes_written[key] = staged.size_bytes

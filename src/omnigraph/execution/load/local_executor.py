@@ -47,7 +47,7 @@ class LocalReadTable:
     def keys(self, base: WriteBase) -> pa.Table:
         return self.intake.keys()
 
-    def collect_fragments(self) -> StagedFragments | None:
+    def collect_fragments(self, base: WriteBase) -> StagedFragments | None:
         assert self.sink is not None
         return self.sink.collect_fragments()
 
@@ -102,7 +102,7 @@ class LocalExecutor(Executor):
             wait()
             raise
         tables = {key: LocalReadTable(intake, task.sinks.get(key)) for key, intake in task.intakes.items()}
-        return ReadSource(tables, task.problems, keys, wait)
+        return ReadSource(tables, task.problems, keys, wait, order.source.cut)
 
     def run(self, steps: Sequence[Callable[[], None]]) -> None:
         side_by_side(steps)

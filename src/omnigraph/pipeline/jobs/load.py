@@ -26,6 +26,7 @@ from omnigraph.execution.load.stage.read_split import ignore
 from omnigraph.execution.load.stage.sinks import without_rows
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.write_state import WriteBase
+from omnigraph.pipeline.steps.group_files import group_small_files
 from omnigraph.pipeline.steps.keys_in_spark import JoinedKeys
 from omnigraph.pipeline.steps.replace import replace_stored
 from omnigraph.pipeline.steps.run import cores_of, run_and_keep, run_reading
@@ -57,8 +58,18 @@ class TableParts:
     def rows_with_id(self) -> int:
         return sum(part.explicit_mask().true_count for part in self.parts)
 
-    def collect_fragments(self) -> StagedFragments:
-        return StagedFragments.join(part.staged for part in self.parts)
+    def collect_fragments(self, base: WriteBase) -> StagedFragments:
+        """Return the data files; many small ones, of many small partitions, are joined to a few."""
+        groups = group_small_files([part.staged for part in self.parts if part.staged.rows])
+        return StagedFragments.join(self._join(base, group) for group in groups)
+
+    def _join(self, base: WriteBase, group: Sequence[StagedFragments]) -> StagedFragments:
+        if len(group) == 1:
+            return group[0]
+        schema = table_schema(self.table)
+        batches = base.draft(self.table.table_key, StagedFragments.join(group)).batches(schema)
+        rows = pa.RecordBatchReader.from_batches(schema, batches)
+        return base.table(self.table.table_key).write_rows(rows)
 
     def keys(self, base: WriteBase) -> pa.Table:
         """Return the key columns that tasks have sent, or those of the staged rows, with record numbers."""
@@ -91,7 +102,8 @@ class TableParts:
             base.table(key).merge(self.reader(base, dropped))
 
     def _draft(self, base: WriteBase) -> Any:
-        return base.draft(self.table.table_key, self.collect_fragments())
+        staged = StagedFragments.join(part.staged for part in self.parts)
+        return base.draft(self.table.table_key, staged)
 
 
 class SparkExecutor(Executor):
@@ -166,4 +178,5 @@ def collect(
                  if key in outcome.tables]  # fmt: skip
         found[key] = TableParts(table, [part for part, _ in parts], [first for _, first in parts], spark)
     can_tell = order.writes and not any(outcome.doubtful for outcome in outcomes)
-    return ReadSource(found, problems, keys if can_tell else None)
+    cut = frozenset[str]().union(*(outcome.cut for outcome in outcomes))
+    return ReadSource(found, problems, keys if can_tell else None, cut=cut)

@@ -6,29 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pyspark.sql.types import ArrayType, DataType, StructType
+from pyspark.sql.types import StructType
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.schema.ast import Edge, Node
 from omnigraph.compiler.schema.parser import parse_schema
 from omnigraph.compiler.schema.printer import print_schema
+from omnigraph.pipeline.spark_types import type_in_schema
 
-_TYPES = {
-    "string": "String",
-    "boolean": "Bool",
-    "tinyint": "I32",
-    "smallint": "I32",
-    "int": "I32",
-    "bigint": "I64",
-    "float": "F32",
-    "double": "F64",
-    "date": "Date",
-    "timestamp": "DateTime",
-    "timestamp_ntz": "DateTime",
-    "binary": "Blob",
-    "decimal(20,0)": "U64",
-}
 _ENDS = ("from", "to")
 
 
@@ -52,7 +38,9 @@ def type_text(name: str, columns: StructType, properties: Mapping[str, Any]) -> 
             continue
         needed = not field.nullable or field.name in key
         mark = " @key" if key == [field.name] and not is_edge else ""
-        lines.append(f"  {field.name}: {_type(field.name, field.dataType)}{'' if needed else '?'}{mark}")
+        lines.append(
+            f"  {field.name}: {type_in_schema(field.name, field.dataType)}{'' if needed else '?'}{mark}"
+        )
     if len(key) > 1 or (is_edge and key):
         words = {"from": "src", "to": "dst"}
         lines.append(f"  @key({', '.join(words.get(word, word) if is_edge else word for word in key)})")
@@ -67,14 +55,3 @@ def text_without(source: str, table: TableType) -> str:
         item for item in tree.declarations if not (isinstance(item, kind) and item.name.text == table.name)
     )
     return print_schema(replace(tree, declarations=kept))
-
-
-def _type(name: str, type_: DataType) -> str:
-    if isinstance(type_, ArrayType):
-        return f"[{_type(name, type_.elementType)}]"
-    said = type_.simpleString()
-    if said not in _TYPES:
-        raise BadInput(
-            f"the column {name} is {said}, which no property is: use one of {', '.join(_TYPES)}", column=name
-        )
-    return _TYPES[said]

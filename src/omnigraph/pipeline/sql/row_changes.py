@@ -99,7 +99,7 @@ class ChangedRowsWork:
             if self.updated or self.removed:
                 part.merge(base, NO_ROWS)
             else:
-                staged = part.collect_fragments()
+                staged = part.collect_fragments(base)
                 assert staged is not None
                 base.table(self.table_key).append(staged)
             hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)

@@ -85,6 +85,8 @@ class SplitOutcome:
     skipped: list[tuple[int, bytes | Mapping[str, Any]]] = field(default_factory=list)
     doubtful: bool = False
     """Whether the keys could not be hashed, so that only the exact check can decide."""
+    cut: frozenset[str] = frozenset()
+    """The properties of which values had digits beyond milliseconds."""
     error: OmniError | None = None
     """An error that a retry would not change."""
 

@@ -64,6 +64,7 @@ class ReadTask:
                 task = SplitTask(source, self.catalog, sinks, self.vectors, self.limit, patched=patched)
                 skip = self.skip.get(number, frozenset())
                 task.run(skip, lambda place, record: outcome.skipped.append((place, record)))
+                outcome.cut = frozenset(source.cut)
                 hashes = _fill_outcome(outcome, task, self.key, self.namespace is not None)
         except OmniError as error:
             if error.retryable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, as_error
 
 Numbers = npt.NDArray[np.int64]
+_PER_MILLI = {"us": 1000, "ns": 1_000_000}
 _STRING = PropertyType(Scalar.STRING)
 _LIST = "list"
 _ARROW_KINDS = (
@@ -99,6 +100,22 @@ class ColumnCheck:
             place = self._locate(int(places[row]))
             return [replace(problem, place=place) for problem in bad.problems if problem.property == name]
         return []
+
+
+def find_cut_columns(
+    table: TableType, view: RowView, batch: pa.RecordBatch, known: Collection[str]
+) -> set[str]:
+    """Return the properties of which values lose digits beyond milliseconds, apart from `known` ones."""
+    found = set()
+    for name, column in zip(property_names(batch.schema.names, view.mapping), batch.columns, strict=True):
+        declared, label = table.by_name.get(name), f"{table.name}.{name}"
+        parts = _PER_MILLI.get(column.type.unit) if pa.types.is_timestamp(column.type) else None
+        if parts is None or label in known or declared is None or declared.type.scalar is not Scalar.DATETIME:
+            continue
+        exact = column.cast(pa.int64())
+        if pc.any(pc.not_equal(pc.multiply(pc.divide(exact, parts), parts), exact)).as_py():
+            found.add(label)
+    return found
 
 
 def _type_of(table: TableType, name: str, ends: EndTypes) -> PropertyType | None:

@@ -57,6 +57,9 @@ class LoadSource(Protocol):
     frame: SparkFrame | None = None
     """The Spark data frame with the records, if they are in one."""
 
+    cut: Collection[str] = ()
+    """The properties of which values had digits beyond milliseconds, in what was read."""
+
     def blocks(self, catalog: Catalog) -> Iterator[SourceBlock]:
         """Yield all records, in order."""
 

@@ -17,7 +17,7 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.execution.load.parse.strict_json import BadRecord
 from omnigraph.execution.load.sources.arrow_columns import rows_of_batch, table_of
-from omnigraph.execution.load.sources.column_types import ColumnCheck
+from omnigraph.execution.load.sources.column_types import ColumnCheck, find_cut_columns
 from omnigraph.execution.load.sources.json_rows import (
     JsonRows,
     TypedJson,
@@ -160,6 +160,7 @@ class TableSource(LoadSource):
     def __init__(self, shape: RowShape, parts: Sequence[RowPart], frame: Any = None) -> None:
         """Take which records the rows make, the rows, and the Spark data frame if they are in one."""
         self.shape, self.parts = shape, tuple(parts)
+        self.cut: set[str] = set()
         self.frame = None if frame is None else SparkFrame(frame, partial(rows_of_partition, shape))
 
     def blocks(self, catalog: Catalog) -> Iterator[SourceBlock]:
@@ -179,6 +180,7 @@ class TableSource(LoadSource):
                     if view.table not in checked:
                         checked.add(view.table)
                         check.check(table, view, columns, first + numbers, ends[view.table])
+                    self.cut |= find_cut_columns(table, view, columns, self.cut)
                     yield ColumnBlock(table, view, columns, first + numbers, count, ends[view.table])
                     count = 0  # other types are made from the same rows
                 first += batch.num_rows
