@@ -1,41 +1,53 @@
-"""Commits and the change feed of a served graph."""
+"""Commits of a served graph."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from omnigraph.base.choices import ChangeOp, EntityKind, MergeStrategy
+from omnigraph.base.errors import BadInput
+from omnigraph.graph.changes.commit import CommitChanges
+from omnigraph.graph.changes.model import ChangeFilter
+from omnigraph.graph.handle_commits import Commits
 from omnigraph.graph.history import Commit
 from omnigraph.graph.merge.run import Merge
+from omnigraph.sdk.remote.decoding import read_commit_changes
 from omnigraph.sdk.remote.transport import Transport, quoted
 from omnigraph.wire.values import decode
 
 _COMMITS_PER_PAGE = 1_000
-OnlyNames = Sequence[str] | None
 
 
 class RemoteCommits:
     """The history of a served graph."""
 
-    def __init__(self, transport: Transport, branch: str) -> None:
-        self._transport, self._branch = transport, branch
+    stands_for = Commits
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
 
     def list(
-        self, branch: str | None = None, limit: int | None = None, actor: str | None = None
+        self,
+        branch: str | None = None,
+        limit: int | None = None,
+        actor: str | None = None,
+        *,
+        start: str | None = None,
     ) -> list[Commit]:
-        """Return the commits that a branch's head can reach, newest first, perhaps only one actor's."""
+        """Return the commits that a branch's head, or the commit `start`, can reach, newest first."""
+        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+            raise BadInput(f"limit is {limit!r}: it must be a whole number of 0 or more", limit=limit)
         found: list[Commit] = []
         token = None
-        while limit is None or len(found) < limit:
+        while True:
             wanted = _COMMITS_PER_PAGE if limit is None else min(_COMMITS_PER_PAGE, limit - len(found))
-            page = self._transport.ask(
-                "/commits", branch=branch or self._branch, limit=wanted, actor=actor, page_token=token
-            )
+            where = {"branch": branch, "start": start} if token is None else {"page_token": token}
+            page = self._transport.ask("/commits", limit=max(wanted, 1), actor=actor, **where)
             found += [decode(Commit, item) for item in page["commits"]]
             token = page["next_page_token"]
-            if token is None:
-                break
-        return found
+            if token is None or (limit is not None and len(found) >= limit):
+                return found[:limit]
 
     def show(self, id: str) -> Commit:
         """Return one commit, of any branch."""
@@ -45,36 +57,57 @@ class RemoteCommits:
         self,
         id: str,
         *,
-        kinds: OnlyNames = None,
-        types: OnlyNames = None,
-        ops: OnlyNames = None,
+        kinds: Sequence[EntityKind] | None = None,
+        types: Sequence[str] | None = None,
+        ops: Sequence[ChangeOp] | None = None,
         limit: int | None = None,
+        max_bytes: int | None = None,
         page_token: str | None = None,
-    ) -> dict[str, Any]:
-        """Return what a commit made different from its first parent, a page at a time, as JSON data."""
-        only = {"kinds": kinds, "types": types, "ops": ops, "limit": limit, "page_token": page_token}
-        return dict(self._transport.ask(f"/commits/{quoted(id)}/changes", **only))
+    ) -> CommitChanges:
+        """Return what a commit made different from its first parent, a page at a time."""
+        ChangeFilter.of(kinds, types, ops)
+        only = {"kinds": kinds, "types": types, "ops": ops}
+        page = {"limit": limit, "max_bytes": max_bytes, "page_token": page_token}
+        return read_commit_changes(self._transport.ask(f"/commits/{quoted(id)}/changes", **only, **page))
 
-    def revert(self, id: str, branch: str | None = None, **options: Any) -> Merge:
+    def revert(
+        self,
+        id: str,
+        branch: str | None = None,
+        strategy: MergeStrategy = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+        message: str | None = None,
+    ) -> Merge:
         """Take the change of one commit back from a branch, as a new commit."""
-        return self._pick(id, "revert", branch, options)
+        return self._pick(id, "revert", branch, strategy, resolutions, dry_run, message)
 
-    def cherry_pick(self, id: str, onto: str | None = None, **options: Any) -> Merge:
+    def cherry_pick(
+        self,
+        id: str,
+        onto: str | None = None,
+        strategy: MergeStrategy = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+        message: str | None = None,
+    ) -> Merge:
         """Bring the change of one commit, of any branch, to a branch, as a new commit."""
-        return self._pick(id, "cherry-pick", onto, options)
+        return self._pick(id, "cherry-pick", onto, strategy, resolutions, dry_run, message)
 
-    def _pick(self, id: str, verb: str, branch: str | None, options: dict[str, Any]) -> Merge:
-        body = {"branch": branch or self._branch, **options}
-        done = self._transport.act("POST", f"/commits/{quoted(id)}/{verb}", body)
+    def _pick(
+        self,
+        id: str,
+        verb: str,
+        branch: str | None,
+        strategy: str,
+        resolutions: Any,
+        dry_run: bool,
+        message: str | None,
+    ) -> Merge:
+        from omnigraph.sdk.remote.branches import merge_options
+
+        body = {"branch": branch, "dry_run": dry_run, "message": message}
+        body |= merge_options(strategy, resolutions)
+        path = f"/commits/{quoted(id)}/{verb}"
+        done = self._transport.read(path, body) if dry_run else self._transport.act("POST", path, body)
         return decode(Merge, done)  # type: ignore[no-any-return]
-
-
-class RemoteChanges:
-    """The changes of a served graph's branches, as they happen."""
-
-    def __init__(self, transport: Transport, branch: str) -> None:
-        self._transport, self._branch = transport, branch
-
-    def poll(self, *, branch: str | None = None, **given: Any) -> dict[str, Any]:
-        """Return what a branch committed after a cursor, as JSON data."""
-        return dict(self._transport.ask("/changes", branch=branch or self._branch, **given))

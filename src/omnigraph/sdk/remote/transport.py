@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode, urlsplit
 
-import httpx
-
-from omnigraph.base.errors import MergeConflicts, OmniError, Unavailable
+from omnigraph.base import clock
+from omnigraph.base.errors import MergeConflicts, OmniError, OutcomeUnknown, Unavailable
 from omnigraph.base.ids import new_ulid
 from omnigraph.graph.merge.conflicts import MergeConflict
+from omnigraph.sdk.remote.connections import Answer, Body, Connections, Lost, NotSent
 from omnigraph.wire.errors import read_error
-from omnigraph.wire.media import IF_COMMIT_HEADER, KEY_HEADER
+from omnigraph.wire.media import EXACT, HANDLE_HEADER, IF_COMMIT_HEADER, JSON, KEY_HEADER, VALUES_HEADER
 from omnigraph.wire.values import decode
 
-_TIMEOUT = httpx.Timeout(60.0, read=None)
-_MAX_SENDS = 3
+_PAUSES = (0.05, 0.5)
+"""Seconds before a request is sent again."""
+_TOO_MANY = 429
+_LONGEST_WAIT = 5.0
+_ERRORS_FROM = 400
 
 
 class Transport:
     """One graph on one server."""
 
     def __init__(self, uri: str, token: str | None) -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.uri = uri.rstrip("/")
-        self._client = httpx.Client(headers=headers, timeout=_TIMEOUT)
+        self.token = token
+        self._connections = Connections(self.uri)
+        self._path = urlsplit(self.uri).path
+        self._headers = {"Accept": JSON, VALUES_HEADER: EXACT}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+
+    def work_on(self, branch: str, incarnation: str) -> None:
+        """Say with every request which branch is meant when it names none."""
+        self._headers[HANDLE_HEADER] = f"{quote(branch, safe='/')}@{incarnation}"
 
     def ask(self, path: str, **params: Any) -> Any:
         """Get what lies at a path; parameters that are None are left out."""
-        return self._send("GET", path, params=_given(params)).json()
+        return self._exchange("GET", with_params(path, params))
 
     def read(self, path: str, body: Mapping[str, Any]) -> Any:
         """Post a body that changes nothing, and return the answer."""
-        return self._send("POST", path, json=_given(body)).json()
+        return self._exchange("POST", path, body)
 
     def write(
         self, path: str, body: Mapping[str, Any], key: str | None = None, if_commit: str | None = None
@@ -43,50 +55,107 @@ class Transport:
         headers = {KEY_HEADER: key or new_ulid()}
         if if_commit is not None:
             headers[IF_COMMIT_HEADER] = if_commit
-        return self._send("POST", path, json=_given(body), headers=headers).json()
+        return self._exchange("POST", path, body, headers, writes=True)
 
     def act(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Change something that has no key; it is sent once."""
-        answer = self._send(method, path, sends=1, json=None if body is None else _given(body))
-        return answer.json() if answer.content else None
+        """Change something that has no key: it is sent again only when the server was not reached."""
+        return self._exchange(method, path, body, writes=True, can_repeat=False)
 
-    def upload(self, path: str, content: Any, params: Mapping[str, Any], key: str | None) -> Any:
-        """Send a file as a change."""
-        headers = {KEY_HEADER: key or new_ulid()}
-        return self._send(
-            "POST", path, sends=1, content=content, params=_given(params), headers=headers
-        ).json()
+    def upload(
+        self, method: str, path: str, content: Body, params: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> Any:
+        """Send bytes as a change; what can be read only once, or has no key, is sent once."""
+        can_repeat = isinstance(content, bytes) and KEY_HEADER in headers
+        given = {"Content-Type": "application/octet-stream", **headers}
+        answer = self._send(method, with_params(path, params), content, given, True, can_repeat)
+        return self._read_json(answer, writes=True)
 
     @contextmanager
-    def stream(self, path: str, body: Mapping[str, Any], accept: str) -> Iterator[httpx.Response]:
-        """Post a body and read the answer while it comes."""
+    def stream(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, **headers: str
+    ) -> Iterator[Answer]:
+        """Ask for an answer that is read while it comes."""
+        content, given = _as_content(body)
+        answer = self._send(method, path, content, {**given, **headers}, False, True)
         try:
-            with self._client.stream(
-                "POST", self.uri + path, json=_given(body), headers={"Accept": accept}
-            ) as answer:
-                if answer.is_error:
-                    answer.read()
-                    raise _error_of(answer)
-                yield answer
-        except httpx.HTTPError as error:
-            raise _unreachable(self.uri, error) from error
+            yield answer
+        except Lost as error:
+            raise self._unreachable(error) from error
+        finally:
+            answer.close()
+
+    def fetch(self, path: str, params: Mapping[str, Any], start: int, end: int) -> bytes:
+        """Return a range of the bytes that lie at a path."""
+        headers = {"Range": f"bytes={start}-{end - 1}"}
+        with self.stream("GET", with_params(path, params), **headers) as answer:
+            return answer.read()
 
     def close(self) -> None:
         """Let go of connections; the next request opens new ones."""
-        self._client.close()
+        self._connections.close()
 
-    def _send(self, method: str, path: str, sends: int = _MAX_SENDS, **given: Any) -> httpx.Response:
-        for left in range(sends - 1, -1, -1):
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        writes: bool = False,
+        can_repeat: bool = True,
+    ) -> Any:
+        content, given = _as_content(body)
+        answer = self._send(method, path, content, {**given, **(headers or {})}, writes, can_repeat)
+        return self._read_json(answer, writes)
+
+    def _read_json(self, answer: Answer, writes: bool) -> Any:
+        try:
+            return _content(answer)
+        except Lost as error:
+            raise self._unknown(error) if writes else self._unreachable(error) from error
+        except ValueError:
+            raise read_error(answer.status, None) from None
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: Body,
+        headers: Mapping[str, str],
+        writes: bool,
+        can_repeat: bool,
+    ) -> Answer:
+        """Send a request until it is answered. A write that may have been carried out is never called failed."""
+        was_lost: Lost | None = None
+        for pause in (*_PAUSES, None):
             try:
-                answer = self._client.request(method, self.uri + path, **given)
-            except httpx.HTTPError as error:
-                if left and isinstance(error, httpx.TransportError):
-                    continue
-                raise _unreachable(self.uri, error) from error
-            if answer.is_error:
-                raise _error_of(answer)
-            return answer
+                answer = self._connections.send(method, self._path + path, {**self._headers, **headers}, body)
+            except NotSent as error:
+                if pause is None or not (body is None or isinstance(body, bytes)):
+                    raise self._unknown(was_lost) if was_lost and writes else self._unreachable(error) from error
+            except Lost as error:
+                was_lost = error
+                if pause is None or not can_repeat:
+                    raise self._unknown(error) if writes else self._unreachable(error) from error
+            else:
+                if answer.status < _ERRORS_FROM:
+                    return answer
+                wait = _seconds_to_wait(answer)
+                failure = _error_of(answer)
+                if pause is None or wait is None or _is_stream(body):
+                    raise failure
+                pause = wait
+            clock.current().sleep(pause)
         raise AssertionError("a request is sent at least once")
+
+    def _unreachable(self, error: Exception) -> Unavailable:
+        return Unavailable(f"the server at {self.uri} does not answer: {error}", uri=self.uri)
+
+    def _unknown(self, error: Exception) -> OutcomeUnknown:
+        return OutcomeUnknown(
+            f"the server at {self.uri} stopped answering: {error}. The change may have been made: look before "
+            "you make it again",
+            uri=self.uri,
+        )
 
 
 def quoted(name: str) -> str:
@@ -94,21 +163,53 @@ def quoted(name: str) -> str:
     return quote(name, safe="/")
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+def given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a caller gave: None stands for what was left out."""
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _error_of(answer: httpx.Response) -> OmniError:
+def with_params(path: str, params: Mapping[str, Any]) -> str:
+    """Return a path with parameters; those that are None are left out."""
+    told = {
+        name: str(value).lower() if isinstance(value, bool) else value
+        for name, value in given(params).items()
+    }
+    return f"{path}?{urlencode(told, doseq=True)}" if told else path
+
+
+def _as_content(body: Mapping[str, Any] | None) -> tuple[bytes | None, dict[str, str]]:
+    if body is None:
+        return None, {}
+    return json.dumps(given(body), ensure_ascii=False).encode(), {"Content-Type": JSON}
+
+
+def _content(answer: Answer) -> Any:
+    try:
+        found = answer.read()
+    finally:
+        answer.close()
+    return json.loads(found) if found else None
+
+
+def _is_stream(body: Body) -> bool:
+    return body is not None and not isinstance(body, bytes)
+
+
+def _seconds_to_wait(answer: Answer) -> float | None:
+    """Return when a request that the server had no room for may be sent again; it has not begun."""
+    if answer.status != _TOO_MANY:
+        return None
+    told = answer.headers.get("Retry-After", "")
+    return min(float(told), _LONGEST_WAIT) if told.isascii() and told.isdigit() else _PAUSES[-1]
+
+
+def _error_of(answer: Answer) -> OmniError:
     """Return the error that an answer tells, with what it carries as it is in process."""
     try:
-        body = answer.json()
-    except ValueError:
+        body = _content(answer)
+    except (ValueError, Lost):
         body = None
-    error = read_error(answer.status_code, body)
+    error = read_error(answer.status, body)
     if isinstance(error, MergeConflicts):
         error.details["conflicts"] = decode(tuple[MergeConflict, ...], error.details["conflicts"])
     return error
-
-
-def _unreachable(uri: str, error: Exception) -> Unavailable:
-    return Unavailable(f"the server at {uri} does not answer: {error or type(error).__name__}", uri=uri)

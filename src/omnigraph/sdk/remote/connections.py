@@ -1,0 +1,157 @@
+"""Connections to one server: kept open, used by one request at a time, and left when the server has closed them."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Iterator, Mapping
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from threading import Lock
+from urllib.parse import urlsplit
+
+from omnigraph.base.cancellation import checkpoint, is_watched
+from omnigraph.base.errors import BadInput
+
+_CONNECT_SECONDS = 10.0
+_POLL_MILLISECONDS = 50
+_MOST_IDLE = 16
+_PIECE = 1 << 16
+Body = bytes | Iterator[bytes] | None
+BROKEN = (OSError, HTTPException)
+
+
+class NotSent(Exception):
+    """The server was not reached: it knows nothing of the request."""
+
+
+class Lost(Exception):
+    """The connection broke after a request was begun: whether it was carried out is not known."""
+
+
+class Answer:
+    """The answer to a request, read at the pace of the reader. Close it, so that its connection is used again."""
+
+    closed = False
+
+    def __init__(self, response: HTTPResponse, connection: HTTPConnection, pool: Connections) -> None:
+        self._response, self._connection, self._pool = response, connection, pool
+        self.status = response.status
+        self.headers = response.headers
+
+    def read(self, size: int = -1) -> bytes:
+        """Return so many bytes, fewer at the end."""
+        checkpoint()
+        try:
+            return self._response.read(None if size < 0 else size)
+        except BROKEN as error:
+            raise Lost(_told(error)) from error
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines, while they come."""
+        rest = b""
+        while piece := self._read_some():
+            whole = (rest + piece).split(b"\n")
+            rest = whole.pop()
+            yield from whole
+        if rest:
+            yield rest
+
+    def _read_some(self) -> bytes:
+        checkpoint()
+        try:
+            return self._response.read1(_PIECE)
+        except BROKEN as error:
+            raise Lost(_told(error)) from error
+
+    def close(self) -> None:
+        """Give the connection back; one whose answer was not read to its end is closed instead."""
+        self._pool.give_back(self._connection, is_done=self._response.isclosed())
+
+
+class Connections:
+    """The connections to one server, for all threads of a program."""
+
+    def __init__(self, uri: str) -> None:
+        parts = urlsplit(uri)
+        try:
+            self._host, self._port = parts.hostname, parts.port
+        except ValueError as error:
+            raise BadInput(f"{uri!r} is not the address of a graph: {error}") from None
+        if not self._host or parts.query or parts.fragment or parts.username is not None:
+            raise BadInput(f"{uri!r} is not the address of a graph on a server: use http://host/graphs/name")
+        self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._idle: list[HTTPConnection] = []
+        self._lock = Lock()
+
+    def send(self, method: str, target: str, headers: Mapping[str, str], body: Body) -> Answer:
+        """Send a request and return its answer, whatever status it has."""
+        connection = self._take() or self._connect()
+        try:
+            try:
+                connection.request(method, target, body, dict(headers), encode_chunked=_is_chunked(body))
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # a server that refuses a body may have answered before it was sent
+            if is_watched():
+                _await(connection.sock)
+            return Answer(connection.getresponse(), connection, self)
+        except BROKEN as error:
+            connection.close()
+            raise Lost(_told(error)) from error
+        except BaseException:
+            connection.close()  # whoever asked does not wait any more: the server sees that, and stops
+            raise
+
+    def give_back(self, connection: HTTPConnection, is_done: bool) -> None:
+        """Keep a connection for the next request, unless an answer is still in it."""
+        with self._lock:
+            if is_done and connection.sock is not None and len(self._idle) < _MOST_IDLE:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def close(self) -> None:
+        """Close what is not in use; the next request connects again."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _take(self) -> HTTPConnection | None:
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+            if connection.sock is not None and not _has_input(connection.sock, 0):
+                return connection
+            connection.close()  # the server has closed it
+
+    def _connect(self) -> HTTPConnection:
+        connection = self._kind(self._host or "", self._port, timeout=_CONNECT_SECONDS)
+        try:
+            connection.connect()
+        except BROKEN as error:
+            raise NotSent(_told(error)) from error
+        connection.sock.settimeout(None)  # a query takes as long as it takes
+        connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return connection
+
+
+def _is_chunked(body: Body) -> bool:
+    return body is not None and not isinstance(body, bytes)
+
+
+def _await(sock: socket.socket) -> None:
+    """Wait for an answer while its caller still waits."""
+    while not _has_input(sock, _POLL_MILLISECONDS):
+        checkpoint()
+
+
+def _has_input(sock: socket.socket, milliseconds: int) -> bool:
+    waiting = select.poll()
+    waiting.register(sock, select.POLLIN)
+    return bool(waiting.poll(milliseconds))
+
+
+def _told(error: BaseException) -> str:
+    return str(error) or type(error).__name__

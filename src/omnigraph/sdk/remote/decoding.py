@@ -1,0 +1,73 @@
+"""Changes as the contract writes them, read back into the values that they are in process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from omnigraph.base.plain import from_plain
+from omnigraph.graph.changes.commit import CommitChanges
+from omnigraph.graph.changes.feed.feed import FeedPage
+from omnigraph.graph.changes.model import Cause, Change, ChangeBlock, SchemaChange
+
+Json = Mapping[str, Any]
+
+
+def read_change(data: Json, version: int) -> Change:
+    """Return a change."""
+    return Change(
+        data["kind"],
+        data["type"]["id"],
+        data["type"]["name"],
+        data["id"],
+        data["op"],
+        version,
+        data.get("before"),
+        data.get("after"),
+    )
+
+
+def read_schema_change(data: Json | None) -> SchemaChange | None:
+    """Return a change of the schema, if there is one."""
+    return None if data is None else from_plain(SchemaChange, data)
+
+
+def read_commit_changes(data: Json) -> CommitChanges:
+    """Return a page of a commit's changes."""
+    version = data["version"] or 0
+    return CommitChanges(
+        _read_cause(data["cause"]),
+        read_schema_change(data.get("schema")),
+        tuple(read_change(item, version) for item in data["changes"]),
+        data.get("next_page_token"),
+    )
+
+
+def read_feed_page(data: Json) -> FeedPage:
+    """Return what a poll gave."""
+    blocks = tuple(_read_block(item) for item in data["blocks"])
+    return FeedPage(blocks, data.get("cursor"), data.get("page_token"), data["caught_up"], data["version"])
+
+
+def _read_block(data: Json) -> ChangeBlock:
+    return ChangeBlock(
+        _read_cause(data["cause"]),
+        read_schema_change(data.get("schema")),
+        tuple(read_change(item, data["version"]) for item in data["changes"]),
+        data["offset"],
+        data["complete"],
+        data["version"],
+    )
+
+
+def _read_cause(data: Json) -> Cause:
+    return Cause(
+        commit_id=data["graph_commit_id"],
+        parent_commit_id=data.get("parent_commit_id"),
+        merged_parent_commit_id=data.get("merged_parent_commit_id"),
+        branch=data["authored_branch"],
+        actor=data.get("actor_id"),
+        authored_at=data["authored_at"],
+        operation=data["operation"],
+        message=data.get("message"),
+    )

@@ -1,0 +1,92 @@
+"""Queries of a served graph: what is asked is sent, rows come as an Arrow stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.base.errors import BadInput
+from omnigraph.compiler.ir.queries import Column
+from omnigraph.compiler.values.params import decode_params
+from omnigraph.execution.plan.explain import Explanation
+from omnigraph.execution.result import Result, Stream
+from omnigraph.sdk.remote.connections import Answer, Lost
+from omnigraph.sdk.remote.transport import Transport
+from omnigraph.wire.marked import mark
+from omnigraph.wire.media import ARROW
+from omnigraph.wire.results import read_metadata
+from omnigraph.wire.values import decode
+
+
+def read_body(gq: str, params: Any, name: str | None, where: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what every read says."""
+    return {"query": gq, "params": mark_params(params), "name": name, **where}
+
+
+def mark_params(params: Any) -> dict[str, Any] | None:
+    """Return parameters as JSON data that keeps their types."""
+    if params is None:
+        return None
+    if not isinstance(params, Mapping) or not all(isinstance(name, str) for name in params):
+        decode_params(params, ())  # says what is wrong with them
+    return {name: mark(value) for name, value in params.items()}
+
+
+def where_of(branch: str | None, snapshot: Any) -> dict[str, Any]:
+    """Return what a read is asked of, or refuse two answers to that."""
+    if snapshot is not None and branch is not None:
+        raise BadInput("give a branch or a snapshot, not both")
+    return {"branch": branch, "snapshot": getattr(snapshot, "commit_id", snapshot)}
+
+
+def ask_query(transport: Transport, body: Mapping[str, Any]) -> Result:
+    """Run a read query; nothing is sent before all rows are there."""
+    with transport.stream("POST", "/query", {**body, "stream": False}, Accept=ARROW) as answer:
+        reader = _open(answer)
+        batches = list(_batches(reader, answer))
+    columns, commit, engine = read_metadata(reader.schema.metadata)
+    table = pa.Table.from_batches(batches, reader.schema)
+    arrays = [_as_one(column) for column in table.columns]
+    return Result(decode(tuple[Column, ...], columns), arrays, commit, engine)
+
+
+def ask_stream(transport: Transport, body: Mapping[str, Any]) -> Stream:
+    """Run a read query and return its rows while they come."""
+    batches = _stream_batches(transport, body)
+    columns, commit, _ = read_metadata(next(batches).metadata)
+    return Stream(decode(tuple[Column, ...], columns), commit, batches)
+
+
+def ask_plan(transport: Transport, body: Mapping[str, Any]) -> Explanation:
+    """Return the plan of a read query."""
+    found = transport.read("/explain", body)["explanation"]
+    return decode(Explanation, found)  # type: ignore[no-any-return]
+
+
+def _stream_batches(transport: Transport, body: Mapping[str, Any]) -> Iterator[Any]:
+    with transport.stream("POST", "/query", body, Accept=ARROW) as answer:
+        reader = _open(answer)
+        yield reader.schema
+        for batch in _batches(reader, answer):
+            yield batch.replace_schema_metadata(None)
+
+
+def _open(answer: Answer) -> pa.RecordBatchReader:
+    try:
+        return pa.ipc.open_stream(answer)
+    except pa.ArrowException as error:
+        raise Lost(str(error)) from error
+
+
+def _batches(reader: pa.RecordBatchReader, answer: Answer) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from reader
+    except pa.ArrowException as error:
+        raise Lost(str(error)) from error
+    answer.read()  # to the end of the answer, which may have broken off
+
+
+def _as_one(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
