@@ -24,7 +24,7 @@ def run_cleanup(
         graph._must_be_writable()
     core = graph._core
     said = storable("message", message, core.settings.commit_text_bytes)
-    request = CleanupRequest(_limits(keep, older_than), graph.actor, said, dry_run)
+    request = CleanupRequest(read_limits(keep, older_than), graph.actor, said, dry_run)
     if not dry_run:
         release_abandoned(core.truth, core.settings.backup_hold_seconds)
     with nullcontext() if dry_run else reserve_released(core.truth.store):
@@ -35,7 +35,8 @@ def run_cleanup(
     return found
 
 
-def _limits(keep: int | None, older_than: timedelta | str | None) -> Limits:
+def read_limits(keep: int | None, older_than: timedelta | str | None) -> Limits:
+    """Return what a caller wants to keep, or say what is wrong with it."""
     if keep is not None and (not isinstance(keep, int) or isinstance(keep, bool) or keep < 1):
         raise BadInput(f"keep is {keep!r}: it must be a whole number of 1 or more, the newest commit stays")
     age = seconds_of(older_than, "older_than")

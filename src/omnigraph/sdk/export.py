@@ -20,7 +20,7 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.engine import find_spark, run_spark_export
 
-_AUTO = EngineChoice(Engine.LOCAL, "Spark writes a folder of part files, and only when it is asked for")
+NEVER_ALONE = EngineChoice(Engine.LOCAL, "Spark writes a folder of part files, and only when it is asked for")
 
 
 def run_export(
@@ -33,13 +33,9 @@ def run_export(
 ) -> Export | Iterator[dict[str, Any]]:
     """Return the records of a snapshot, or write them to a target."""
     form = check_export_format(format)
-    choice = choose_engine(engine, lambda: _AUTO, lambda: find_spark(starts=False))
+    choice = choose_engine(engine, lambda: NEVER_ALONE, lambda: find_spark(starts=False))
     if target is None:
-        if form != "ndjson" or choice.is_spark:
-            raise BadInput(
-                "without a target, export returns records: use format='ndjson' and engine='local', "
-                "or give a target"
-            )
+        refuse_without_target(form, choice)
         return export_records(snapshot, types)
     if choice.is_spark:
         done = run_spark_export(snapshot, target, graph.storage_options, types, form)
@@ -48,3 +44,12 @@ def run_export(
     else:
         done = export_folder(snapshot, target, graph.storage_options, types, form)
     return replace(done, engine_reason=choice.reason)
+
+
+def refuse_without_target(format: str, choice: EngineChoice) -> None:
+    """Refuse to return records in another form than as records."""
+    if format != "ndjson" or choice.is_spark:
+        raise BadInput(
+            "without a target, export returns records: use format='ndjson' and engine='local', "
+            "or give a target"
+        )

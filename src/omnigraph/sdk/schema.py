@@ -51,12 +51,9 @@ class SchemaHandle:
         self, text_or_path: str | Path, allow_data_loss: bool = False, *, mode: SchemaMode = "replace"
     ) -> MigrationPlan:
         """Return the steps that would lead to another schema; nothing is changed. See `apply` for `mode`."""
-        desired = _desired(text_or_path, mode, allow_data_loss=allow_data_loss)
+        desired = desire_schema(text_or_path, mode, allow_data_loss=allow_data_loss)
         snapshot = self._graph.snapshot()
-        plan, _ = desired.plan(snapshot.catalog, snapshot.schema_source)
-        if plan.steps:
-            check_usable(plan.target, desired.text, desired.file)
-        return plan
+        return plan_schema(desired, snapshot.catalog, snapshot.schema_source)
 
     def apply(
         self,
@@ -75,7 +72,7 @@ class SchemaHandle:
         after `allow_drop` older versions still have it until a cleanup, after `allow_data_loss` they do not.
         With mode `extend` the text is added to the schema that is there.
         """
-        desired = _desired(text_or_path, mode, allow_drop=allow_drop, allow_data_loss=allow_data_loss)
+        desired = desire_schema(text_or_path, mode, allow_drop=allow_drop, allow_data_loss=allow_data_loss)
         work = SchemaApplication(desired, self._graph.schemas)
         published = self._graph.commit_work(
             work,
@@ -103,7 +100,16 @@ _MAY_BE_LEFT = (
 )
 
 
-def _desired(text_or_path: str | Path, mode: str, **flags: bool) -> DesiredSchema:
+def plan_schema(desired: DesiredSchema, accepted: Catalog, source: str) -> MigrationPlan:
+    """Return the steps from an accepted schema to a desired one."""
+    plan, _ = desired.plan(accepted, source)
+    if plan.steps:
+        check_usable(plan.target, desired.text, desired.file)
+    return plan
+
+
+def desire_schema(text_or_path: Any, mode: str, **flags: bool) -> DesiredSchema:
+    """Return what a caller wants the schema to be, or say what is wrong with it."""
     for name, value in flags.items():
         if not isinstance(value, bool):
             raise BadInput(f"{name} is True or False, found {value!r}")

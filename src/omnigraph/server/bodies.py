@@ -54,6 +54,7 @@ class MutateBody(Body):
     params: dict[str, Any] | None = None
     branch: str | None = None
     message: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
     retry: int = Field(0, ge=0)
 
 
@@ -89,6 +90,7 @@ class ResetBody(Body):
     commit: str
     dry_run: bool = False
     message: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
 
 
 class MergeBody(Body):
@@ -101,6 +103,7 @@ class MergeBody(Body):
     resolutions: list[dict[str, Any]] | None = None
     dry_run: bool = False
     message: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
 
 
 class RebaseBody(Body):
@@ -120,6 +123,7 @@ class PickBody(Body):
     resolutions: list[dict[str, Any]] | None = None
     dry_run: bool = False
     message: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
 
 
 class SchemaBody(Body):
@@ -130,7 +134,9 @@ class SchemaBody(Body):
     allow_drop: bool = False
     allow_data_loss: bool = False
     mode: SchemaMode = "replace"
+    file: str = Field("", description="What errors call the text.")
     message: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
 
 
 class TagBody(Body):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
@@ -71,6 +71,17 @@ class Quarantine:
             with self._writing():
                 file.flush()
                 os.fsync(file.fileno())
+
+    def keep(self, lines: Sequence[str]) -> None:
+        """Write records that were rejected elsewhere to the file; without any there is none."""
+        self.count = len(lines)
+        if not lines:
+            return
+        with self._writing(), self._draft.open("w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+            file.flush()
+            os.fsync(file.fileno())
+        self.settle()
 
     def settle(self) -> None:
         """Rename the draft to the wanted name, or to the first free one with a number."""

@@ -115,7 +115,8 @@ def make_twin(
 
 def wrap(found: Any, threads: Threads, at_once: int = ITEMS_AT_ONCE) -> Any:
     """Return the twin of what a call returned, or the thing itself when it needs no waiting."""
-    twin = TWINS.get(type(found))
+    kind = type(found)
+    twin = TWINS.get(getattr(kind, "stands_for", kind))
     if twin is not None:
         return twin(found, threads)
     if isinstance(found, FunctionType):

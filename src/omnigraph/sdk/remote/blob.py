@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.errors import ReadOnly
 from omnigraph.sdk.blob import BlobHandle
-from omnigraph.sdk.remote.transport import Transport, given
+from omnigraph.sdk.remote.requests.transport import Transport, given
 
 if TYPE_CHECKING:
     from omnigraph.execution.write.mutate import Mutation

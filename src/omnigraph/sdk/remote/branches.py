@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from omnigraph.base.choices import MergeStrategy
 from omnigraph.graph.branches.info import BranchInfo
+from omnigraph.graph.handle_branches import Branches
+from omnigraph.graph.handle_tags import Tags
+from omnigraph.graph.merge import run as merging
+from omnigraph.graph.merge.conflicts import MergeConflict
 from omnigraph.graph.merge.rebase import Rebase
+from omnigraph.graph.merge.resolutions import list_members
 from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.tags import Tag
-from omnigraph.sdk.remote.transport import Transport, quoted
+from omnigraph.graph.write.integrity.json_values import as_json
+from omnigraph.sdk.remote.requests.transport import Transport, quoted
 from omnigraph.wire.values import decode
 
 
 class RemoteBranches:
     """The branches of a served graph."""
+
+    stands_for = Branches
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -31,25 +41,26 @@ class RemoteBranches:
         tag: str | None = None,
         version: int | None = None,
     ) -> None:
-        """Fork a branch."""
+        """Fork a branch; nothing is copied and no commit is made."""
         body = {"name": name, "from": from_branch, "commit": commit, "tag": tag, "version": version}
         self._transport.act("POST", "/branches", body)
 
     def restore(self, name: str) -> None:
-        """Bring a deleted branch back with its commits."""
+        """Bring a deleted branch back with its commits; possible until a cleanup has removed them."""
         self._transport.act("POST", f"/branches/{quoted(name)}/restore")
 
     def delete(self, name: str) -> None:
-        """Delete a branch."""
+        """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has."""
         self._transport.act("DELETE", f"/branches/{quoted(name)}")
 
     def rename(self, old: str, new: str) -> None:
-        """Give a branch another name."""
+        """Give a branch another name; its commits and idempotency keys stay."""
         self._transport.act("POST", f"/branches/{quoted(old)}/rename", {"name": new})
 
-    def info(self, name: str = "main", compared_with: str = "main") -> BranchInfo:
+    def info(self, name: str | None = None, compared_with: str = "main") -> BranchInfo:
         """Describe a branch: where it is, who wrote last, how far it is ahead of another and behind it."""
-        found = self._transport.ask(f"/branches/{quoted(name)}/info", compared_with=compared_with)
+        path = f"/branches/{quoted(self._transport.branch if name is None else name)}/info"
+        found = self._transport.ask(path, compared_with=compared_with)
         return decode(BranchInfo, found)  # type: ignore[no-any-return]
 
     def reset(
@@ -60,9 +71,10 @@ class RemoteBranches:
         dry_run: bool = False,
         message: str | None = None,
         idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Merge:
-        """Give a branch the content and schema that a commit has, as a new commit."""
-        body = {"commit": commit, "dry_run": dry_run, "message": message}
+        """Give a branch the content and schema that a commit has, as a new commit: no history is lost."""
+        body = {"commit": commit, "dry_run": dry_run, "message": message, "metadata": metadata}
         done = self._transport.write(f"/branches/{quoted(name)}/reset", body, idempotency_key)
         return decode(Merge, done)  # type: ignore[no-any-return]
 
@@ -71,21 +83,22 @@ class RemoteBranches:
         source: str,
         into: str = "main",
         delete_branch: bool = False,
-        strategy: str = "entity",
+        strategy: MergeStrategy = "entity",
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
         idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Merge:
         """Bring what a branch has done since its last common commit into another, as one commit."""
         body = {
             "source": source,
             "target": into,
             "delete_branch": delete_branch,
-            "strategy": strategy,
-            "resolutions": resolutions,
             "dry_run": dry_run,
             "message": message,
+            "metadata": metadata,
+            **merge_options(strategy, resolutions),
         }
         done = self._transport.write("/branches/merge", body, idempotency_key)
         return decode(Merge, done)  # type: ignore[no-any-return]
@@ -94,32 +107,46 @@ class RemoteBranches:
         self,
         name: str,
         onto: str = "main",
-        strategy: str = "entity",
+        strategy: MergeStrategy = "entity",
         resolutions: Any = None,
         dry_run: bool = False,
     ) -> Rebase:
-        """Make the commits of a branch again on top of another's head."""
-        body = {"onto": onto, "strategy": strategy, "resolutions": resolutions, "dry_run": dry_run}
+        """Make the commits of a branch again on top of another's head, which the branch then begins after."""
+        body = {"onto": onto, "dry_run": dry_run, **merge_options(strategy, resolutions)}
         done = self._transport.act("POST", f"/branches/{quoted(name)}/rebase", body)
         return decode(Rebase, done)  # type: ignore[no-any-return]
 
 
 class RemoteTags:
-    """Names for commits of a served graph."""
+    """Names for commits; cleanup keeps what they name for as long as they exist."""
 
-    def __init__(self, transport: Transport, branch: str) -> None:
-        self._transport, self._branch = transport, branch
+    stands_for = Tags
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
 
     def create(self, name: str, commit: str | None = None, branch: str | None = None) -> Tag:
         """Name a commit: the one with this id, or a branch's head (this handle's branch unless given)."""
-        where = branch or (self._branch if commit is None else None)
-        made = self._transport.act("POST", "/tags", {"name": name, "commit": commit, "branch": where})
+        made = self._transport.act("POST", "/tags", {"name": name, "commit": commit, "branch": branch})
         return decode(Tag, made)  # type: ignore[no-any-return]
 
     def list(self) -> list[Tag]:
-        """Return all tags, sorted by name."""
+        """Return all tags, sorted by name; the log tells of damaged ones."""
         return [decode(Tag, item) for item in self._transport.ask("/tags")["tags"]]
 
     def delete(self, name: str) -> None:
         """Remove a name; the next cleanup may drop the commit."""
         self._transport.act("DELETE", f"/tags/{quoted(name)}")
+
+
+def merge_options(strategy: str, resolutions: Any) -> dict[str, Any]:
+    """Return how to merge, checked as a graph in process checks it."""
+    merging.options(strategy, resolutions)
+    return {"strategy": strategy, "resolutions": _as_data(resolutions)}
+
+
+def _as_data(resolutions: Any) -> Any:
+    if resolutions is None:
+        return None
+    answers = list_members(resolutions)
+    return [as_json(item.to_json() if isinstance(item, MergeConflict) else item) for item in answers]

@@ -2,115 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
-import pyarrow as pa
-
+from omnigraph.base.choices import (
+    ExportFormat,
+    LoadMode,
+    OnError,
+    ReadEngine,
+    SourceFormat,
+)
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.ir.queries import Column
-from omnigraph.execution.result import Result, Stream
+from omnigraph.execution.embed.backfill import Backfill
+from omnigraph.execution.export.export import Export
+from omnigraph.execution.load.request import LoadRequest
+from omnigraph.execution.load.run import Load
+from omnigraph.execution.run_cleanup import read_limits
 from omnigraph.execution.write.mutate import Mutation
 from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup
-from omnigraph.graph.maintenance.optimize.optimize import Optimization
+from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress
 from omnigraph.graph.maintenance.verify.repair_report import Repair
+from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.remote.branches import RemoteBranches, RemoteTags
-from omnigraph.sdk.remote.history import RemoteChanges, RemoteCommits
-from omnigraph.sdk.remote.loads import RemoteLoads, plain_json
+from omnigraph.sdk.remote.history.changes import RemoteChanges
+from omnigraph.sdk.remote.history.commits import RemoteCommits
+from omnigraph.sdk.remote.reading import RemoteReads
+from omnigraph.sdk.remote.reads import mark_params, where_of
+from omnigraph.sdk.remote.records.exports import run_export
+from omnigraph.sdk.remote.records.loads import send_load
+from omnigraph.sdk.remote.requests.gaps import refuse, refuse_here
+from omnigraph.sdk.remote.requests.transport import Transport
 from omnigraph.sdk.remote.schema import RemoteSchema
-from omnigraph.sdk.remote.transport import Transport
-from omnigraph.wire.media import ARROW
-from omnigraph.wire.results import read_metadata
 from omnigraph.wire.values import decode
 
 
-class RemoteGraph(RemoteLoads):
-    """An open graph on a server: a branch to work on. The token says who is working."""
+class RemoteGraph(RemoteReads):
+    """An open graph on a server: a branch to work on. The token says who is working. Threads may share it."""
+
+    stands_for = Graph
 
     def __init__(self, uri: str, branch: str = "main", token: str | None = None) -> None:
-        super().__init__(Transport(uri, token), branch)
+        super().__init__(Transport(uri, token))
+        told = self._transport.ask("", branch=branch)  # what does not exist is an error now, not later
+        self._transport.work_on(told["branch"], told["incarnation"])
+        self.id: str = told["id"]
+        """The graph's own id, which a copy keeps and a rebuilt graph does not."""
+        self.branch: str = told["branch"]
+        self.actor: str | None = told["actor"]
+        self.read_only: bool = told["read_only"]
         self.branches = RemoteBranches(self._transport)
-        self.commits = RemoteCommits(self._transport, branch)
-        self.tags = RemoteTags(self._transport, branch)
-        self.changes = RemoteChanges(self._transport, branch)
-        self.schema = RemoteSchema(self._transport, branch)
-        self._transport.ask("/schema", branch=branch)  # what does not exist is an error now, not later
+        self.commits = RemoteCommits(self._transport)
+        self.tags = RemoteTags(self._transport)
+        self.changes = RemoteChanges(self._transport)
+        self.schema = RemoteSchema(self._transport)
 
     @property
     def uri(self) -> str:
         """Where the graph is served."""
         return self._transport.uri
-
-    def query(
-        self,
-        gq: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        name: str | None = None,
-        branch: str | None = None,
-        snapshot: str | None = None,
-        engine: str = "auto",
-        timeout: float | None = None,
-        optimise: bool = True,
-    ) -> Result:
-        """Run a read query on a branch's head, or on what stands for a commit."""
-        body = self._read_body(gq, params, name, branch, snapshot)
-        body |= {"engine": engine, "timeout": timeout, "optimise": optimise}
-        with self._transport.stream("/query", body, ARROW) as answer:
-            reader = pa.ipc.open_stream(_PieceReader(answer.iter_bytes()))
-            table = reader.read_all()
-        columns, commit, _ = read_metadata(reader.schema.metadata)
-        arrays = [column.combine_chunks() for column in table.columns]
-        return Result(decode(tuple[Column, ...], columns), arrays, commit)
-
-    def stream(
-        self,
-        gq: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        name: str | None = None,
-        branch: str | None = None,
-        snapshot: str | None = None,
-        timeout: float | None = None,
-    ) -> Stream:
-        """Run a read query and return its rows as Arrow batches, while they come."""
-        body = self._read_body(gq, params, name, branch, snapshot) | {"timeout": timeout}
-        answers = self._stream_batches(body)
-        schema = next(answers)
-        columns, commit, _ = read_metadata(schema.metadata)
-        return Stream(decode(tuple[Column, ...], columns), commit, answers)
-
-    def _stream_batches(self, body: Mapping[str, Any]) -> Iterator[Any]:
-        with self._transport.stream("/query", body, ARROW) as answer:
-            reader = pa.ipc.open_stream(_PieceReader(answer.iter_bytes()))
-            yield reader.schema
-            yield from reader
-
-    def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:
-        """Return a function that runs a read query: `p(params)`, on the newest state."""
-        self.explain(gq, name=name)
-
-        def run(params: Mapping[str, Any] | None = None, **where: Any) -> Result:
-            return self.query(gq, params, name=name, **where)
-
-        return run
-
-    def explain(
-        self,
-        gq: str,
-        params: Mapping[str, Any] | None = None,
-        analyze: bool = False,
-        *,
-        name: str | None = None,
-        branch: str | None = None,
-        snapshot: str | None = None,
-        timeout: float | None = None,
-        optimise: bool = True,
-    ) -> RemoteExplanation:
-        """Return the plan of a read query; with `analyze` it is run."""
-        body = self._read_body(gq, params, name, branch, snapshot)
-        body |= {"analyze": analyze, "timeout": timeout, "optimise": optimise}
-        return RemoteExplanation(self._transport.read("/explain", body))
 
     def mutate(
         self,
@@ -122,56 +73,161 @@ class RemoteGraph(RemoteLoads):
         if_commit: str | None = None,
         message: str | None = None,
         idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
         retry: int = 0,
     ) -> Mutation:
-        """Run a mutation query as one commit."""
+        """Run a mutation query as one commit; `if_commit` names the commit that must still be the head."""
         body = {
             "query": gq,
-            "params": _plain_params(params),
+            "params": mark_params(params),
             "name": name,
-            "branch": branch or self.branch,
+            "branch": branch,
             "message": message,
+            "metadata": metadata,
             "retry": retry,
         }
         done = self._transport.write("/mutate", body, idempotency_key, if_commit)
         warnings = tuple(done["warnings"])
         return Mutation(done["commit"], done["affected_nodes"], done["affected_edges"], warnings)
 
+    def load(
+        self,
+        source: Any,
+        *,
+        mode: LoadMode,
+        branch: str | None = None,
+        from_branch: str | None = None,
+        engine: ReadEngine = "auto",
+        format: SourceFormat | None = None,
+        mapping: Mapping[str, str] | str | os.PathLike[str] | None = None,
+        type: str | None = None,
+        on_error: OnError = "fail",
+        rejected_to: str | os.PathLike[str] | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Load:
+        """Load graph records as one commit: `append` adds, `merge` upserts, `overwrite` replaces types.
+
+        A file is read here and sent; with `on_error="quarantine"` wrong records go to a file here.
+        """
+        request = LoadRequest(
+            source=source,
+            mode=mode,
+            branch=branch,
+            from_branch=from_branch,
+            engine=engine,
+            format=format,
+            mapping=mapping,
+            type=type,
+            on_error=on_error,
+            rejected_to=rejected_to,
+            message=message,
+            idempotency_key=idempotency_key,
+            metadata=metadata,
+        )
+        return send_load(self._transport, request)
+
     def export(
-        self, *, branch: str | None = None, snapshot: str | None = None, types: Sequence[str] | None = None
-    ) -> Iterator[dict[str, Any]]:
-        """Return the records of a branch or commit, in the load format."""
-        where = self._where(branch, snapshot)
-        return self._records("/export", {**where, "type_names": list(types) if types is not None else None})
+        self,
+        target: str | os.PathLike[str] | None = None,
+        *,
+        branch: str | None = None,
+        snapshot: Any = None,
+        types: Sequence[str] | None = None,
+        format: ExportFormat = "ndjson",
+        engine: ReadEngine = "auto",
+    ) -> Export | Iterator[dict[str, Any]]:
+        """Return the records of a branch or snapshot, in the load format, or write them to a file."""
+        return run_export(self._transport, where_of(branch, snapshot), target, types, format, engine)
 
-    def optimize(self, branch: str | None = None) -> Optimization:
-        """Join fragments, fold new rows into indexes and build declared ones."""
-        done = self._transport.act("POST", "/optimize", {"branch": branch or self.branch})
-        return decode(Optimization, done)  # type: ignore[no-any-return]
+    def embed(
+        self,
+        *,
+        branch: str | None = None,
+        types: Collection[str] | None = None,
+        reembed: bool = False,
+        cache: str | os.PathLike[str] | None = None,
+        message: str | None = None,
+    ) -> Backfill:
+        """Compute the missing vectors of `@embed` properties as one commit, or all with `reembed`."""
+        if cache is not None:
+            raise refuse_here("cache", "the server computes the vectors")
+        wanted = None if types is None else list(types)
+        body = {"branch": branch, "types": wanted, "reembed": reembed, "message": message}
+        return decode(Backfill, self._transport.act("POST", "/embed", body))  # type: ignore[no-any-return]
 
-    def ensure_indices(self, branch: str | None = None) -> Optimization:
-        """Fold new rows into indexes and build declared ones that are missing."""
-        body = {"branch": branch or self.branch, "indexes_only": True}
+    def optimize(
+        self, branch: str | None = None, progress: Progress | None = None, *, engine: ReadEngine = "auto"
+    ) -> Optimization:
+        """Join fragments, fold new rows into indexes and build declared ones, in at most one commit."""
+        return self._optimize(branch, progress, engine, indexes_only=False)
+
+    def ensure_indices(
+        self, branch: str | None = None, progress: Progress | None = None, *, engine: ReadEngine = "auto"
+    ) -> Optimization:
+        """Fold new rows into indexes and build declared ones that are missing, in at most one commit."""
+        return self._optimize(branch, progress, engine, indexes_only=True)
+
+    def _optimize(
+        self, branch: str | None, progress: Progress | None, engine: str, indexes_only: bool
+    ) -> Optimization:
+        _refuse_progress(progress)
+        body = {"branch": branch, "engine": engine, "indexes_only": indexes_only}
         return decode(Optimization, self._transport.act("POST", "/optimize", body))  # type: ignore[no-any-return]
 
     def cleanup(
         self,
         keep: int | None = None,
-        older_than: str | None = None,
+        older_than: timedelta | str | None = None,
         dry_run: bool = False,
         message: str | None = None,
     ) -> Cleanup:
         """Drop old commits and remove files that nothing needs."""
-        body = {"keep": keep, "older_than": older_than, "dry_run": dry_run, "message": message}
+        read_limits(keep, older_than)
+        age = f"{older_than.total_seconds():f}s" if isinstance(older_than, timedelta) else older_than
+        body = {"keep": keep, "older_than": age, "dry_run": dry_run, "message": message}
         return decode(Cleanup, self._transport.act("POST", "/cleanup", body))  # type: ignore[no-any-return]
 
-    def repair(self, confirm: bool = False, *, scrub: bool = False) -> Repair:
-        """Verify the whole graph and explain what is inconsistent."""
+    def repair(
+        self, confirm: bool = False, *, scrub: bool = False, progress: Progress | None = None
+    ) -> Repair:
+        """Verify the whole graph and explain what is inconsistent; `confirm` fixes what needs no guess."""
+        _refuse_progress(progress)
         done = self._transport.act("POST", "/repair", {"confirm": confirm, "scrub": scrub})
         return decode(Repair, done)  # type: ignore[no-any-return]
 
+    def backup(
+        self,
+        target: str | os.PathLike[str],
+        since: str | None = None,
+        *,
+        branch: str | None = None,
+        snapshot: Any = None,
+        storage_options: Mapping[str, str] | None = None,
+        progress: Any = None,
+        reads_back: bool = True,
+    ) -> Any:
+        """Refuse: files are copied from the storage of a graph."""
+        raise refuse("a backup")
+
+    def stream_writer(
+        self,
+        type: str | None = None,
+        *,
+        mode: LoadMode = "merge",
+        app_id: str,
+        branch: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        on_error: str = "fail",
+        rejected_to: str | os.PathLike[str] | None = None,
+        message: str | None = None,
+    ) -> Any:
+        """Refuse: the tasks of Spark write to the storage of a graph themselves."""
+        raise refuse("a stream of Spark")
+
     def close(self) -> None:
-        """Let go of connections."""
+        """Let go of connections; the handle can still be used."""
         self._transport.close()
 
     def __enter__(self) -> RemoteGraph:
@@ -181,66 +237,18 @@ class RemoteGraph(RemoteLoads):
         self.close()
 
     def __repr__(self) -> str:
-        return f"RemoteGraph({self.uri!r}, branch={self.branch!r})"
+        return f"Graph({self.uri!r}, branch={self.branch!r})"
 
-    def _read_body(
-        self,
-        gq: str,
-        params: Mapping[str, Any] | None,
-        name: str | None,
-        branch: str | None,
-        snapshot: str | None,
-    ) -> dict[str, Any]:
-        return {
-            "query": gq,
-            "params": _plain_params(params),
-            "name": name,
-            **self._where(branch, snapshot),
-        }
-
-    def _where(self, branch: str | None, snapshot: str | None) -> dict[str, str]:
-        if snapshot is not None and branch is not None:
-            raise BadInput("give a branch or a snapshot, not both")
-        return {"snapshot": snapshot} if snapshot is not None else {"branch": branch or self.branch}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to open the same graph, on the same branch, in another process."""
+        if self._transport.token is not None:
+            raise BadInput(
+                "this handle cannot be pickled: it was opened with a token, which may not leave the process; "
+                "open the graph again there"
+            )
+        return RemoteGraph, (self.uri, self.branch)
 
 
-class RemoteExplanation:
-    """The plan of a read query, as its server told it."""
-
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        self._told = told
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as plain JSON data."""
-        return dict(self._told["plan"])
-
-    def __str__(self) -> str:
-        return str(self._told["text"])
-
-
-class _PieceReader:
-    """Bytes that come in pieces, as a file that Arrow reads from."""
-
-    closed = False
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces, self._left = pieces, b""
-
-    def read(self, size: int = -1) -> bytes:
-        """Return so many bytes, fewer at the end."""
-        parts, have = [self._left], len(self._left)
-        while size < 0 or have < size:
-            piece = next(self._pieces, b"")
-            if not piece:
-                break
-            parts.append(piece)
-            have += len(piece)
-        whole = b"".join(parts)
-        cut = len(whole) if size < 0 else min(size, len(whole))
-        self._left = whole[cut:]
-        return whole[:cut]
-
-
-def _plain_params(params: Mapping[str, Any] | None) -> Any:
-    """Return parameters as JSON data; numbers keep all their digits."""
-    return None if params is None else {name: plain_json(value) for name, value in params.items()}
+def _refuse_progress(progress: object) -> None:
+    if progress is not None:
+        raise refuse_here("progress", "the answer comes when everything is done")

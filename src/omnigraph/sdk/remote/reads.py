@@ -12,12 +12,14 @@ from omnigraph.compiler.ir.queries import Column
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.execution.plan.explain import Explanation
 from omnigraph.execution.result import Result, Stream
-from omnigraph.sdk.remote.connections import Answer, Lost
-from omnigraph.sdk.remote.transport import Transport
+from omnigraph.sdk.remote.requests.connections import Answer, Lost
+from omnigraph.sdk.remote.requests.transport import Transport
 from omnigraph.wire.marked import mark
 from omnigraph.wire.media import ARROW
 from omnigraph.wire.results import read_metadata
 from omnigraph.wire.values import decode
+
+_ARROW = {"Accept": ARROW}
 
 
 def read_body(gq: str, params: Any, name: str | None, where: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,7 +45,7 @@ def where_of(branch: str | None, snapshot: Any) -> dict[str, Any]:
 
 def ask_query(transport: Transport, body: Mapping[str, Any]) -> Result:
     """Run a read query; nothing is sent before all rows are there."""
-    with transport.stream("POST", "/query", {**body, "stream": False}, Accept=ARROW) as answer:
+    with transport.stream("POST", "/query", _ARROW, {**body, "stream": False}) as answer:
         reader = _open(answer)
         batches = list(_batches(reader, answer))
     columns, commit, engine = read_metadata(reader.schema.metadata)
@@ -66,7 +68,7 @@ def ask_plan(transport: Transport, body: Mapping[str, Any]) -> Explanation:
 
 
 def _stream_batches(transport: Transport, body: Mapping[str, Any]) -> Iterator[Any]:
-    with transport.stream("POST", "/query", body, Accept=ARROW) as answer:
+    with transport.stream("POST", "/query", _ARROW, body) as answer:
         reader = _open(answer)
         yield reader.schema
         for batch in _batches(reader, answer):

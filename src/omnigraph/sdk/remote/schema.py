@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from omnigraph.base.choices import SchemaMode
 from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.migration.plan import MigrationPlan
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.sdk.remote.transport import Transport
+from omnigraph.sdk.remote.requests.transport import Transport
 from omnigraph.sdk.schema import SchemaApply, SchemaHandle, desire_schema, plan_schema
 from omnigraph.wire.values import decode
 
@@ -50,6 +51,7 @@ class RemoteSchema:
         mode: SchemaMode = "replace",
         message: str | None = None,
         idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> SchemaApply:
         """Change the schema of this branch, and the data with it, in one commit."""
         desired = desire_schema(text_or_path, mode, allow_drop=allow_drop, allow_data_loss=allow_data_loss)
@@ -60,6 +62,7 @@ class RemoteSchema:
             "allow_drop": allow_drop,
             "allow_data_loss": allow_data_loss,
             "message": message,
+            "metadata": metadata,
         }
         done = self._transport.write("/schema/apply", body, idempotency_key)
         return decode(SchemaApply, done)  # type: ignore[no-any-return]

@@ -16,7 +16,7 @@ from omnigraph.graph.history import Commit
 from omnigraph.graph.snapshot import TableInfo
 from omnigraph.sdk.remote.blob import RemoteBlob
 from omnigraph.sdk.remote.reads import ask_plan, ask_query, ask_stream, read_body
-from omnigraph.sdk.remote.transport import Transport
+from omnigraph.sdk.remote.requests.transport import Transport
 from omnigraph.sdk.reopening import reopen_snapshot
 from omnigraph.sdk.snapshot import Snapshot
 from omnigraph.wire.values import decode

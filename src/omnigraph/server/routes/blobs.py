@@ -68,6 +68,12 @@ def show_blob(blob: BlobDep) -> Response:
     return Response(headers=_headers(blob) | {"Content-Length": str(blob.size or 0)}, media_type=_BYTES)
 
 
+@router.get("/blob/info")
+def describe_blob(blob: BlobDep) -> dict[str, Any]:
+    """Return the size of a blob, null when there is none, and the commit that it is of."""
+    return {"size": blob.size, "commit": blob.commit_id}
+
+
 @router.put("/blob")
 async def put_blob(request: Request, blob: BlobDep, message: str | None = None) -> dict[str, Any]:
     """Store the body as the bytes of a blob, as one commit; a text as a load takes it (`base64:…`)."""

@@ -12,6 +12,7 @@ from omnigraph.base.ids import is_ulid
 from omnigraph.server.bodies import PickBody
 from omnigraph.server.calls import GraphDep
 from omnigraph.server.requests.work import WorkRoute
+from omnigraph.server.routes.writes import read_object
 from omnigraph.wire.values import encode
 
 router = APIRouter(route_class=WorkRoute, tags=["history"])
@@ -31,6 +32,7 @@ def list_commits(
     actor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=_MOST_COMMITS)] = 100,
     start: str | None = None,
+    where: Annotated[str | None, Query(description="Metadata that they have, as a JSON object.")] = None,
     page_token: str | None = None,
 ) -> dict[str, Any]:
     """Return the commits that a branch's head, or `start`, can reach, newest first, a page at a time.
@@ -45,7 +47,9 @@ def list_commits(
         passed = 0
     else:
         head, passed = _read_token(page_token)
-    found = graph.commits.list(limit=passed + limit + 1, actor=actor, start=head)[passed:]
+    found = graph.commits.list(
+        limit=passed + limit + 1, actor=actor, start=head, where=read_object("where", where)
+    )[passed:]
     token = f"{head}.{passed + limit}" if len(found) > limit else None
     return {"commits": encode(found[:limit]), "next_page_token": token}
 

@@ -7,6 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import Response
 
+from omnigraph.base.errors import BadInput
+from omnigraph.execution.export.export import resolve_types
+from omnigraph.sdk.snapshot import Snapshot
 from omnigraph.server.answers import (
     answer_records,
     answer_result,
@@ -15,7 +18,7 @@ from omnigraph.server.answers import (
     choose_format,
 )
 from omnigraph.server.bodies import ExplainBody, ExportBody, QueryBody
-from omnigraph.server.calls import GraphDep
+from omnigraph.server.calls import GraphCall, GraphDep
 from omnigraph.server.exactness import read_params
 from omnigraph.server.requests.work import WorkRoute, reads_only
 from omnigraph.wire.media import JSON
@@ -83,15 +86,31 @@ def show_snapshot(
         "branch": seen.branch,
         "commit": seen.commit_id,
         "version": seen.version,
+        "record": encode(seen.commit),
         "datasets": [encode(table) | {"distinct": encode(distinct.get(table.key, {}))} for table in tables],
     }
+
+
+@router.post("/export/types")
+def show_exported(call: GraphDep, body: ExportBody) -> dict[str, Any]:
+    """Return which types an export would send, and of which commit."""
+    seen = _export_snapshot(call, body)
+    types = resolve_types(seen, body.type_names)
+    names = {kind: [item.name for item in types if item.kind == kind] for kind in ("node", "edge")}
+    return {"commit": seen.commit_id, "nodes": names["node"], "edges": names["edge"]}
 
 
 @router.post("/export")
 @reads_only
 def export_graph(call: GraphDep, body: ExportBody) -> Response:
     """Send every node and edge, in the load format."""
-    graph = call.open()
-    seen = graph.snapshot(body.branch) if body.snapshot is None else graph.snapshot(commit=body.snapshot)
-    records = graph.export(snapshot=seen, types=body.type_names)
+    seen = _export_snapshot(call, body)
+    resolve_types(seen, body.type_names)  # what is wrong is said before rows are sent
+    records = call.open().export(snapshot=seen, types=body.type_names)
     return answer_records(records, seen.commit_id)  # type: ignore[arg-type]
+
+
+def _export_snapshot(call: GraphCall, body: ExportBody) -> Snapshot:
+    if body.branch is not None and body.snapshot is not None:
+        raise BadInput("give a branch or a snapshot, not both")
+    return call.open().snapshot(body.branch, commit=body.snapshot)

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog import codec
+from omnigraph.sdk.schema_text import SchemaText
 from omnigraph.server.bodies import SchemaBody
 from omnigraph.server.calls import GraphDep, WriteDep, refuse_precondition
 from omnigraph.server.requests.work import WorkRoute, reads_only
@@ -34,9 +35,7 @@ def show_schema(call: GraphDep, branch: str | None = None, snapshot: str | None 
 @reads_only
 def plan_schema(call: GraphDep, body: SchemaBody) -> dict[str, Any]:
     """Return the steps that would lead to another schema."""
-    plan = call.open(body.branch).schema.plan(
-        _as_text(body.schema_source), body.allow_data_loss, mode=body.mode
-    )
+    plan = call.open(body.branch).schema.plan(_as_text(body), body.allow_data_loss, mode=body.mode)
     return {
         "supported": plan.supported,
         "steps": [encode(step.to_json()) for step in plan.steps],
@@ -48,14 +47,14 @@ def plan_schema(call: GraphDep, body: SchemaBody) -> dict[str, Any]:
 def apply_schema(call: GraphDep, headers: WriteDep, body: SchemaBody) -> dict[str, Any]:
     """Change the schema of a branch, and the data with it, in one commit."""
     refuse_precondition(headers)
-    given = body.model_dump(exclude={"schema_source", "branch"})
+    given = body.model_dump(exclude={"schema_source", "file", "branch"})
     done = call.open(body.branch).schema.apply(
-        _as_text(body.schema_source), **given, idempotency_key=headers.idempotency_key
+        _as_text(body), **given, idempotency_key=headers.idempotency_key
     )
     found: dict[str, Any] = encode(done)
     return found
 
 
-def _as_text(source: str) -> str:
+def _as_text(body: SchemaBody) -> Any:
     """Return a schema that is never taken for the path of a file on the server."""
-    return f"{source}\n"
+    return SchemaText(body.schema_source, body.file)

@@ -164,7 +164,7 @@ def _load(
         rejected_to=rejected if options.on_error == "quarantine" else None,
         message=options.message,
         idempotency_key=headers.idempotency_key,
-        metadata=_read_object("metadata", options.metadata),
+        metadata=read_object("metadata", options.metadata),
     )
     nodes = [{"name": name, "entities_loaded": count} for name, count in done.nodes.items()]
     edges = [{"name": name, "entities_loaded": count} for name, count in done.edges.items()]
@@ -181,6 +181,9 @@ def _load(
         "engine": done.engine,
         "engine_reason": done.engine_reason,
         "seconds": done.seconds,
+        "bytes_read": done.bytes_read,
+        "bytes_written": done.bytes_written,
+        "phases": encode(done.phases),
         "actor_id": call.caller.actor,
         "commit": done.commit_id,
     }
@@ -189,7 +192,7 @@ def _load(
 def _read_mapping(options: LoadOptions, folder: str) -> Mapping[str, str] | str | None:
     """Return a mapping of columns, or the path of a mapping file."""
     if options.rules is None:
-        return _read_object("mapping", options.mapping)
+        return read_object("mapping", options.mapping)
     if options.mapping is not None:
         raise BadInput("give a mapping of columns or the rules of a mapping file, not both")
     path = os.path.join(folder, "mapping.yaml")
@@ -198,7 +201,8 @@ def _read_mapping(options: LoadOptions, folder: str) -> Mapping[str, str] | str 
     return path
 
 
-def _read_object(name: str, given: str | None) -> dict[str, str] | None:
+def read_object(name: str, given: str | None) -> dict[str, str] | None:
+    """Return strings by name, which a parameter holds as JSON."""
     if given is None:
         return None
     try:

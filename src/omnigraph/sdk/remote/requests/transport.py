@@ -12,7 +12,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import MergeConflicts, OmniError, OutcomeUnknown, Unavailable
 from omnigraph.base.ids import new_ulid
 from omnigraph.graph.merge.conflicts import MergeConflict
-from omnigraph.sdk.remote.connections import Answer, Body, Connections, Lost, NotSent
+from omnigraph.sdk.remote.requests.connections import Answer, Body, Connections, Lost, NotSent
 from omnigraph.wire.errors import read_error
 from omnigraph.wire.media import EXACT, HANDLE_HEADER, IF_COMMIT_HEADER, JSON, KEY_HEADER, VALUES_HEADER
 from omnigraph.wire.values import decode
@@ -30,6 +30,8 @@ class Transport:
     def __init__(self, uri: str, token: str | None) -> None:
         self.uri = uri.rstrip("/")
         self.token = token
+        self.branch = ""
+        """The branch that is meant when none is named."""
         self._connections = Connections(self.uri)
         self._path = urlsplit(self.uri).path
         self._headers = {"Accept": JSON, VALUES_HEADER: EXACT}
@@ -38,6 +40,7 @@ class Transport:
 
     def work_on(self, branch: str, incarnation: str) -> None:
         """Say with every request which branch is meant when it names none."""
+        self.branch = branch
         self._headers[HANDLE_HEADER] = f"{quote(branch, safe='/')}@{incarnation}"
 
     def ask(self, path: str, **params: Any) -> Any:
@@ -72,7 +75,11 @@ class Transport:
 
     @contextmanager
     def stream(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, **headers: str
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: Mapping[str, Any] | None = None,
     ) -> Iterator[Answer]:
         """Ask for an answer that is read while it comes."""
         content, given = _as_content(body)
@@ -87,7 +94,7 @@ class Transport:
     def fetch(self, path: str, params: Mapping[str, Any], start: int, end: int) -> bytes:
         """Return a range of the bytes that lie at a path."""
         headers = {"Range": f"bytes={start}-{end - 1}"}
-        with self.stream("GET", with_params(path, params), **headers) as answer:
+        with self.stream("GET", with_params(path, params), headers) as answer:
             return answer.read()
 
     def close(self) -> None:
@@ -124,14 +131,16 @@ class Transport:
         writes: bool,
         can_repeat: bool,
     ) -> Answer:
-        """Send a request until it is answered. A write that may have been carried out is never called failed."""
+        """Send a request until it is answered. A write that may have been made is never called failed."""
         was_lost: Lost | None = None
         for pause in (*_PAUSES, None):
             try:
                 answer = self._connections.send(method, self._path + path, {**self._headers, **headers}, body)
             except NotSent as error:
                 if pause is None or not (body is None or isinstance(body, bytes)):
-                    raise self._unknown(was_lost) if was_lost and writes else self._unreachable(error) from error
+                    raise (
+                        self._unknown(was_lost) if was_lost and writes else self._unreachable(error)
+                    ) from error
             except Lost as error:
                 was_lost = error
                 if pause is None or not can_repeat:
@@ -143,7 +152,7 @@ class Transport:
                 failure = _error_of(answer)
                 if pause is None or wait is None or _is_stream(body):
                     raise failure
-                pause = wait
+                clock.current().sleep(wait - pause)
             clock.current().sleep(pause)
         raise AssertionError("a request is sent at least once")
 
@@ -152,8 +161,8 @@ class Transport:
 
     def _unknown(self, error: Exception) -> OutcomeUnknown:
         return OutcomeUnknown(
-            f"the server at {self.uri} stopped answering: {error}. The change may have been made: look before "
-            "you make it again",
+            f"the server at {self.uri} stopped answering: {error}. The change may have been made: look "
+            "before you make it again",
             uri=self.uri,
         )
 
@@ -200,7 +209,7 @@ def _seconds_to_wait(answer: Answer) -> float | None:
     if answer.status != _TOO_MANY:
         return None
     told = answer.headers.get("Retry-After", "")
-    return min(float(told), _LONGEST_WAIT) if told.isascii() and told.isdigit() else _PAUSES[-1]
+    return max(_PAUSES[-1], min(float(told), _LONGEST_WAIT) if told.isascii() and told.isdigit() else 0)
 
 
 def _error_of(answer: Answer) -> OmniError:

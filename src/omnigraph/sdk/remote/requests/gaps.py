@@ -7,7 +7,9 @@ from omnigraph.base.errors import BadInput
 
 def refuse(what: str) -> BadInput:
     """Return the error that says so."""
-    return BadInput(f"{what} needs the storage of a graph, and this one is served: open it where it is stored")
+    return BadInput(
+        f"{what} needs the storage of a graph, and this one is served: open it where it is stored"
+    )
 
 
 def refuse_here(name: str, why: str) -> BadInput:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from omnigraph.base.choices import ChangeOp, EntityKind, MergeStrategy
@@ -12,8 +13,8 @@ from omnigraph.graph.changes.model import ChangeFilter
 from omnigraph.graph.handle_commits import Commits
 from omnigraph.graph.history import Commit
 from omnigraph.graph.merge.run import Merge
-from omnigraph.sdk.remote.decoding import read_commit_changes
-from omnigraph.sdk.remote.transport import Transport, quoted
+from omnigraph.sdk.remote.history.decoding import read_commit_changes
+from omnigraph.sdk.remote.requests.transport import Transport, quoted
 from omnigraph.wire.values import decode
 
 _COMMITS_PER_PAGE = 1_000
@@ -34,16 +35,18 @@ class RemoteCommits:
         actor: str | None = None,
         *,
         start: str | None = None,
+        where: Mapping[str, str] | None = None,
     ) -> list[Commit]:
         """Return the commits that a branch's head, or the commit `start`, can reach, newest first."""
         if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
             raise BadInput(f"limit is {limit!r}: it must be a whole number of 0 or more", limit=limit)
+        noted = None if where is None else json.dumps(dict(where))
         found: list[Commit] = []
         token = None
         while True:
             wanted = _COMMITS_PER_PAGE if limit is None else min(_COMMITS_PER_PAGE, limit - len(found))
-            where = {"branch": branch, "start": start} if token is None else {"page_token": token}
-            page = self._transport.ask("/commits", limit=max(wanted, 1), actor=actor, **where)
+            place = {"branch": branch, "start": start} if token is None else {"page_token": token}
+            page = self._transport.ask("/commits", limit=max(wanted, 1), actor=actor, where=noted, **place)
             found += [decode(Commit, item) for item in page["commits"]]
             token = page["next_page_token"]
             if token is None or (limit is not None and len(found) >= limit):
@@ -78,9 +81,10 @@ class RemoteCommits:
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Merge:
         """Take the change of one commit back from a branch, as a new commit."""
-        return self._pick(id, "revert", branch, strategy, resolutions, dry_run, message)
+        return self._pick(id, "revert", branch, strategy, resolutions, dry_run, message, metadata)
 
     def cherry_pick(
         self,
@@ -90,9 +94,10 @@ class RemoteCommits:
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Merge:
         """Bring the change of one commit, of any branch, to a branch, as a new commit."""
-        return self._pick(id, "cherry-pick", onto, strategy, resolutions, dry_run, message)
+        return self._pick(id, "cherry-pick", onto, strategy, resolutions, dry_run, message, metadata)
 
     def _pick(
         self,
@@ -103,10 +108,11 @@ class RemoteCommits:
         resolutions: Any,
         dry_run: bool,
         message: str | None,
+        metadata: Mapping[str, str] | None,
     ) -> Merge:
         from omnigraph.sdk.remote.branches import merge_options
 
-        body = {"branch": branch, "dry_run": dry_run, "message": message}
+        body = {"branch": branch, "dry_run": dry_run, "message": message, "metadata": metadata}
         body |= merge_options(strategy, resolutions)
         path = f"/commits/{quoted(id)}/{verb}"
         done = self._transport.read(path, body) if dry_run else self._transport.act("POST", path, body)

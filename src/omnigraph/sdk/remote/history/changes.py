@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,11 +11,11 @@ from omnigraph.execution.export.export import record_line
 from omnigraph.graph.changes.feed.feed import FeedPage
 from omnigraph.graph.changes.model import ChangeBlock, ChangeFilter
 from omnigraph.sdk.changes import Baseline, Changes
-from omnigraph.sdk.remote.decoding import read_feed_page
-from omnigraph.sdk.remote.gaps import refuse
-from omnigraph.sdk.remote.transport import Transport, with_params
+from omnigraph.sdk.remote.history.decoding import read_feed_page
+from omnigraph.sdk.remote.requests.gaps import refuse
+from omnigraph.sdk.remote.requests.ndjson import ask_records
+from omnigraph.sdk.remote.requests.transport import Transport, with_params
 from omnigraph.storage.files.outputs import local_path, whole_file
-from omnigraph.wire.media import NDJSON
 
 
 class RemoteChanges:
@@ -83,18 +82,3 @@ class RemoteChanges:
     def stream_writer(self, *, app_id: str, branch: str | None = None) -> Any:
         """Refuse: the tasks of Spark write to the storage of a graph themselves."""
         raise refuse("a stream of Spark")
-
-
-def ask_records(transport: Transport, path: str, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Return the lines of an answer as records; what is wrong is said now, and rows come later."""
-    records = _records(transport, path, body)
-    next(records)
-    return records
-
-
-def _records(transport: Transport, path: str, body: Mapping[str, Any]) -> Iterator[Any]:
-    with transport.stream("POST", path, body, Accept=NDJSON) as answer:
-        yield None
-        for line in answer.lines():
-            if line:
-                yield json.loads(line)

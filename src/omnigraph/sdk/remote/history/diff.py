@@ -9,8 +9,8 @@ from typing import Any
 from omnigraph.base.choices import ChangeOp, EntityKind
 from omnigraph.graph.changes.diff import Diff, DiffPage
 from omnigraph.graph.changes.model import Change, ChangeFilter, SchemaChange
-from omnigraph.sdk.remote.decoding import read_change, read_schema_change
-from omnigraph.sdk.remote.transport import Transport
+from omnigraph.sdk.remote.history.decoding import read_change, read_schema_change
+from omnigraph.sdk.remote.requests.transport import Transport
 
 _CHANGES_PER_PAGE = 1_000
 

@@ -1,10 +1,11 @@
-"""Connections to one server: kept open, used by one request at a time, and left when the server has closed them."""
+"""Connections to one server: kept open, used by one request at a time, left when the server closes them."""
 
 from __future__ import annotations
 
 import select
 import socket
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from threading import Lock
 from urllib.parse import urlsplit
@@ -29,7 +30,7 @@ class Lost(Exception):
 
 
 class Answer:
-    """The answer to a request, read at the pace of the reader. Close it, so that its connection is used again."""
+    """The answer to a request, read at the pace of the reader; to close it gives its connection back."""
 
     closed = False
 
@@ -87,10 +88,9 @@ class Connections:
         """Send a request and return its answer, whatever status it has."""
         connection = self._take() or self._connect()
         try:
-            try:
+            # A server that refuses a body may have answered before all of it was sent.
+            with suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(method, target, body, dict(headers), encode_chunked=_is_chunked(body))
-            except (BrokenPipeError, ConnectionResetError):
-                pass  # a server that refuses a body may have answered before it was sent
             if is_watched():
                 _await(connection.sock)
             return Answer(connection.getresponse(), connection, self)

@@ -1,0 +1,1 @@
+"""What happened to a served graph: commits, differences, the change feed."""

@@ -1,0 +1,1 @@
+"""Records that go to a served graph and come from it."""

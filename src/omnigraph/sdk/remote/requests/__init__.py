@@ -1,0 +1,1 @@
+"""Requests to a server, and what comes back."""
