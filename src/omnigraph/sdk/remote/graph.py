@@ -73,8 +73,8 @@ class RemoteGraph(RemoteReads):
         if_commit: str | None = None,
         message: str | None = None,
         idempotency_key: str | None = None,
-        metadata: Mapping[str, str] | None = None,
         retry: int = 0,
+        metadata: Mapping[str, str] | None = None,
     ) -> Mutation:
         """Run a mutation query as one commit; `if_commit` names the commit that must still be the head."""
         body = {
