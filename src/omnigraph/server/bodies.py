@@ -23,7 +23,7 @@ class QueryBody(Body):
     params: dict[str, Any] | None = None
     branch: str | None = None
     snapshot: str | None = Field(None, description="A commit, a tag, or what else stands for a commit.")
-    timeout: float | None = None
+    timeout: int | float | None = Field(None, description="Seconds.")
     optimise: bool = True
     engine: ReadEngine = "auto"
     stream: bool = Field(
@@ -42,7 +42,7 @@ class ExplainBody(Body):
     branch: str | None = None
     snapshot: str | None = None
     analyze: bool = False
-    timeout: float | None = None
+    timeout: int | float | None = Field(None, description="Seconds.")
     optimise: bool = True
 
 

@@ -211,6 +211,10 @@ class RemoteGraph(RemoteReads):
         """Refuse: files are copied from the storage of a graph."""
         raise refuse("a backup")
 
+    def namespace(self, branch: str | None = None) -> Any:
+        """Refuse: the tables of a graph are read where they are stored."""
+        raise refuse("a namespace")
+
     def stream_writer(
         self,
         type: str | None = None,

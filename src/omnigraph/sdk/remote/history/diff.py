@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from omnigraph.base.choices import ChangeOp, EntityKind
+from omnigraph.base.errors import BadInput
 from omnigraph.graph.changes.diff import Diff, DiffPage
 from omnigraph.graph.changes.model import Change, ChangeFilter, SchemaChange
 from omnigraph.sdk.remote.history.decoding import read_change, read_schema_change
@@ -87,8 +88,14 @@ def ask_diff(
     images: bool,
 ) -> RemoteDiff:
     """Return the changes from one branch, commit or snapshot to another."""
-    from omnigraph.sdk.revision import revision_of
-
     ChangeFilter.of(kinds, types, ops)
-    only = {"from": revision_of(from_), "to": revision_of(to), "kinds": kinds, "types": types, "ops": ops}
+    only = {"from": _revision_of(from_), "to": _revision_of(to), "kinds": kinds, "types": types, "ops": ops}
     return RemoteDiff(transport, only, images)
+
+
+def _revision_of(target: Any) -> str:
+    """Return the commit of a snapshot, or the words that stand for one."""
+    found = target if isinstance(target, str) else getattr(target, "commit_id", None)
+    if not isinstance(found, str):
+        raise BadInput(f"{target!r} is neither a snapshot nor the name of a branch or commit")
+    return found

@@ -16,10 +16,10 @@ from omnigraph.execution.load.sources.record_source import RecordSource
 from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.sources.table_source import TableSource
 from omnigraph.graph.write.integrity.json_values import as_json
-from omnigraph.sdk.remote.requests.connections import Body
+from omnigraph.sdk.remote.requests.connections import Content
 from omnigraph.storage.files.inputs import read_pieces
 
-_PIECE = 1 << 20
+_PIECE_BYTES = 1 << 20
 _BODY_FORMATS = {"json": "ndjson", "csv": "csv", "parquet": "parquet", "arrow": "arrow"}
 """What the route calls them, by the name that a load gives them."""
 
@@ -29,7 +29,7 @@ class Upload:
     """A body, its format, and the file that it was read from, if it was one."""
 
     format: str
-    content: Body
+    content: Content
     name: str | None = None
 
 
@@ -48,7 +48,7 @@ def as_upload(source: LoadSource) -> Upload:
 
 def _upload_files(paths: list[str], format: str) -> Upload:
     if len(paths) == 1:
-        return Upload(format, b"".join(read_pieces(paths[0], {}, _PIECE)), paths[0])
+        return Upload(format, b"".join(read_pieces(paths[0], {}, _PIECE_BYTES)), paths[0])
     return Upload(format, b"".join(line for path in paths for line in _whole_lines(path)))
 
 
@@ -74,7 +74,7 @@ def _arrow_file(table: pa.Table) -> bytes:
 
 def _whole_lines(path: str) -> Iterator[bytes]:
     last = b""
-    for piece in read_pieces(path, {}, _PIECE):
+    for piece in read_pieces(path, {}, _PIECE_BYTES):
         yield piece
         last = piece
     if last and not last.endswith(b"\n"):

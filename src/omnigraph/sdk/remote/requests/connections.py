@@ -16,8 +16,8 @@ from omnigraph.base.errors import BadInput
 _CONNECT_SECONDS = 10.0
 _POLL_MILLISECONDS = 50
 _MOST_IDLE = 16
-_PIECE = 1 << 16
-Body = bytes | Iterator[bytes] | None
+_PIECE_BYTES = 1 << 16
+Content = bytes | Iterator[bytes] | None
 BROKEN = (OSError, HTTPException)
 
 
@@ -60,7 +60,7 @@ class Answer:
     def _read_some(self) -> bytes:
         checkpoint()
         try:
-            return self._response.read1(_PIECE)
+            return self._response.read1(_PIECE_BYTES)
         except BROKEN as error:
             raise Lost(_told(error)) from error
 
@@ -84,7 +84,7 @@ class Connections:
         self._idle: list[HTTPConnection] = []
         self._lock = Lock()
 
-    def send(self, method: str, target: str, headers: Mapping[str, str], body: Body) -> Answer:
+    def send(self, method: str, target: str, headers: Mapping[str, str], body: Content) -> Answer:
         """Send a request and return its answer, whatever status it has."""
         connection = self._take() or self._connect()
         try:
@@ -137,7 +137,7 @@ class Connections:
         return connection
 
 
-def _is_chunked(body: Body) -> bool:
+def _is_chunked(body: Content) -> bool:
     return body is not None and not isinstance(body, bytes)
 
 

@@ -12,7 +12,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import MergeConflicts, OmniError, OutcomeUnknown, Unavailable
 from omnigraph.base.ids import new_ulid
 from omnigraph.graph.merge.conflicts import MergeConflict
-from omnigraph.sdk.remote.requests.connections import Answer, Body, Connections, Lost, NotSent
+from omnigraph.sdk.remote.requests.connections import Answer, Content, Connections, Lost, NotSent
 from omnigraph.wire.errors import read_error
 from omnigraph.wire.media import EXACT, HANDLE_HEADER, IF_COMMIT_HEADER, JSON, KEY_HEADER, VALUES_HEADER
 from omnigraph.wire.values import decode
@@ -65,7 +65,7 @@ class Transport:
         return self._exchange(method, path, body, writes=True, can_repeat=False)
 
     def upload(
-        self, method: str, path: str, content: Body, params: Mapping[str, Any], headers: Mapping[str, str]
+        self, method: str, path: str, content: Content, params: Mapping[str, Any], headers: Mapping[str, str]
     ) -> Any:
         """Send bytes as a change; what can be read only once, or has no key, is sent once."""
         can_repeat = isinstance(content, bytes) and KEY_HEADER in headers
@@ -126,7 +126,7 @@ class Transport:
         self,
         method: str,
         path: str,
-        body: Body,
+        body: Content,
         headers: Mapping[str, str],
         writes: bool,
         can_repeat: bool,
@@ -200,7 +200,7 @@ def _content(answer: Answer) -> Any:
     return json.loads(found) if found else None
 
 
-def _is_stream(body: Body) -> bool:
+def _is_stream(body: Content) -> bool:
     return body is not None and not isinstance(body, bytes)
 
 
