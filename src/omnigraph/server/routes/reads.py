@@ -92,6 +92,7 @@ def show_snapshot(
 
 
 @router.post("/export/types")
+@reads_only
 def show_exported(call: GraphDep, body: ExportBody) -> dict[str, Any]:
     """Return which types an export would send, and of which commit."""
     seen = _export_snapshot(call, body)

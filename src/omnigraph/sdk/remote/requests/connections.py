@@ -17,7 +17,7 @@ _CONNECT_SECONDS = 10.0
 _POLL_MILLISECONDS = 50
 _MOST_IDLE = 16
 _PIECE_BYTES = 1 << 16
-Content = bytes | Iterator[bytes] | None
+SentContent = bytes | Iterator[bytes] | None
 BROKEN = (OSError, HTTPException)
 
 
@@ -84,7 +84,7 @@ class Connections:
         self._idle: list[HTTPConnection] = []
         self._lock = Lock()
 
-    def send(self, method: str, target: str, headers: Mapping[str, str], body: Content) -> Answer:
+    def send(self, method: str, target: str, headers: Mapping[str, str], body: SentContent) -> Answer:
         """Send a request and return its answer, whatever status it has."""
         connection = self._take() or self._connect()
         try:
@@ -137,7 +137,7 @@ class Connections:
         return connection
 
 
-def _is_chunked(body: Content) -> bool:
+def _is_chunked(body: SentContent) -> bool:
     return body is not None and not isinstance(body, bytes)
 
 

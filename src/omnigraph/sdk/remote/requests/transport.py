@@ -12,7 +12,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import MergeConflicts, OmniError, OutcomeUnknown, Unavailable
 from omnigraph.base.ids import new_ulid
 from omnigraph.graph.merge.conflicts import MergeConflict
-from omnigraph.sdk.remote.requests.connections import Answer, Content, Connections, Lost, NotSent
+from omnigraph.sdk.remote.requests.connections import Answer, Connections, Lost, NotSent, SentContent
 from omnigraph.wire.errors import read_error
 from omnigraph.wire.media import EXACT, HANDLE_HEADER, IF_COMMIT_HEADER, JSON, KEY_HEADER, VALUES_HEADER
 from omnigraph.wire.values import decode
@@ -65,7 +65,12 @@ class Transport:
         return self._exchange(method, path, body, writes=True, can_repeat=False)
 
     def upload(
-        self, method: str, path: str, content: Content, params: Mapping[str, Any], headers: Mapping[str, str]
+        self,
+        method: str,
+        path: str,
+        content: SentContent,
+        params: Mapping[str, Any],
+        headers: Mapping[str, str],
     ) -> Any:
         """Send bytes as a change; what can be read only once, or has no key, is sent once."""
         can_repeat = isinstance(content, bytes) and KEY_HEADER in headers
@@ -126,7 +131,7 @@ class Transport:
         self,
         method: str,
         path: str,
-        body: Content,
+        body: SentContent,
         headers: Mapping[str, str],
         writes: bool,
         can_repeat: bool,
@@ -200,7 +205,7 @@ def _content(answer: Answer) -> Any:
     return json.loads(found) if found else None
 
 
-def _is_stream(body: Content) -> bool:
+def _is_stream(body: SentContent) -> bool:
     return body is not None and not isinstance(body, bytes)
 
 
