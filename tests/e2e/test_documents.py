@@ -30,6 +30,7 @@ PAGES = [
     "docs/reading.md",
     "docs/python.md",
     "docs/spark.md",
+    "docs/lineage.md",
     "docs/coming-from-delta.md",
     "docs/indexes.md",
     "docs/schema-migration.md",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from omnigraph.base import clock
 from omnigraph.base.errors import Conflict, Unavailable, ValidationError
 from omnigraph.base.notebook import html_table
 from omnigraph.execution.engine import Availability, Engine, EngineChoice, Estimate, choose_engine
+from omnigraph.execution.lineage.follow import LoadFacts, follow_load
 from omnigraph.execution.load.executor import Executor
 from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.local_executor import LocalExecutor
@@ -89,10 +91,16 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Loa
     elsewhere = bulk if choice.is_spark else None
     rejected = request.choose_rejected_path(records)
     quarantine = Quarantine(rejected) if rejected else None
-    with _settle_quarantine(quarantine):
-        work, published = _commit(graph, request, records, elsewhere, quarantine)
-    answer = published.answer if published is not None and published.answer else work.answer()
-    metrics = work.metrics
+    stream = next(iter(request.streams), None)
+    files = partial(_files_of, records)
+    facts = LoadFacts(graph, choice.engine.value, records.type_names(), files, stream)
+    with follow_load(facts) as followed:
+        with _settle_quarantine(quarantine):
+            work, published = _commit(graph, request, records, elsewhere, quarantine)
+        answer = published.answer if published is not None and published.answer else work.answer()
+        metrics = work.metrics
+        if followed is not None:
+            followed.tell(published, answer, metrics.bytes_written)
     return Load(
         published.commit if published else None,
         dict(answer["nodes"]),
@@ -107,6 +115,15 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Loa
         sum(metrics.bytes_written.values()),
         {str(phase): seconds for phase, seconds in metrics.seconds.items()},
     )
+
+
+def _files_of(source: LoadSource) -> Sequence[str]:
+    """Return the files of a source; those that a data frame of Spark is read from, as far as Spark says."""
+    if source.frame is None:
+        return source.paths()
+    with suppress(Exception):  # it is asked of Spark, and only for lineage
+        return list(source.frame.rows.inputFiles())
+    return ()
 
 
 def _choose_engine(wanted: str, source: LoadSource, bulk: BulkEngine | None) -> EngineChoice:

@@ -21,6 +21,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, Conflict, OmniError
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
+from omnigraph.execution.lineage.follow import LoadFacts, follow_load
 from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.load_work import LoadWork
@@ -153,16 +154,21 @@ def publish_staged(
     metrics = LoadMetrics("spark")
     metrics.add("read", (clock.current().now_us() - staged_for.began) / 1e6)  # in the tasks
     work = LoadWork(tasks, source, mode, graph.catalog_at, metrics=metrics)
+    stream = next(iter(batch or {}), None)
+    facts = LoadFacts(graph, "spark", source.type_names(), list, stream, staged_for.began)
     try:
-        graph.commit_work(
-            work,
-            message=told.get("message"),
-            metadata={**note_batch(batch or {}), **read_strings(told, "metadata")},
-            durable=True,
-            staged_behind=staged_for.fence,
-            streams=batch,
-            idempotency_key=told.get("idempotency_key"),
-        )
+        with follow_load(facts) as followed:
+            published = graph.commit_work(
+                work,
+                message=told.get("message"),
+                metadata={**note_batch(batch or {}), **read_strings(told, "metadata")},
+                durable=True,
+                staged_behind=staged_for.fence,
+                streams=batch,
+                idempotency_key=told.get("idempotency_key"),
+            )
+            if followed is not None:
+                followed.tell(published, work.answer(), metrics.bytes_written)
     finally:
         release_hold(graph._core.truth, staged_for.held)
     for warning in work.warnings():

@@ -9,9 +9,11 @@ from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.graph.model.hashing import Hashes
 from omnigraph.pipeline.steps.time_zone import place_in_zone
-from omnigraph.pipeline.workers.outcome import FIELDS, OUTCOME, SplitOutcome, decode
+from omnigraph.pipeline.workers.outcome import COUNTED, FIELDS, OUTCOME, SplitOutcome, decode
 from omnigraph.pipeline.workers.read import FrameTask, ReadTask
 
+METRICS = "omnigraph.load"
+"""The name under which Spark observes what the tasks of a load have counted."""
 _REMOTE_CORES = 8
 
 
@@ -20,7 +22,7 @@ def run_reading(
 ) -> tuple[list[SplitOutcome], dict[str, list[Hashes]]]:
     """Run the task over all splits of a source and return the answers in the order of the splits."""
     with spark_errors("reading the source"):
-        return decode(_frame(spark, source, task).toArrow())
+        return decode(_observed(_frame(spark, source, task)).toArrow())
 
 
 def run_and_keep(spark: Any, source: LoadSource, task: ReadTask) -> tuple[list[SplitOutcome], Any]:
@@ -30,6 +32,13 @@ def run_and_keep(spark: Any, source: LoadSource, task: ReadTask) -> tuple[list[S
     with spark_errors("reading the source"):
         answers = _frame(spark, source, task).persist(StorageLevel.DISK_ONLY)
         return decode(answers.filter(answers.name == OUTCOME).toArrow())[0], answers
+
+
+def _observed(answers: Any) -> Any:
+    """Let Spark add up what the tasks have counted, for whoever listens to its queries."""
+    from pyspark.sql import functions
+
+    return answers.observe(METRICS, *(functions.sum(name).alias(name) for name in COUNTED))
 
 
 def cores_of(spark: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +18,17 @@ from omnigraph.storage.tables.staging import StagedFragments
 
 Places = npt.NDArray[np.int64]
 
-FIELDS = "split int, name string, payload binary"
-_SCHEMA = pa.schema([("split", pa.int32()), ("name", pa.string()), ("payload", pa.binary())])
+COUNTED = ("rows", "bytes", "problems")
+"""The columns that Spark adds up: rows and bytes that were written, and problems that were found."""
+FIELDS = "split int, name string, payload binary, rows long, bytes long, problems long"
+_SCHEMA = pa.schema(
+    [
+        ("split", pa.int32()),
+        ("name", pa.string()),
+        ("payload", pa.binary()),
+        *((name, pa.int64()) for name in COUNTED),
+    ]
+)
 NO_OUTCOMES = _SCHEMA.empty_table()
 """What no task at all has told."""
 OUTCOME = ""
@@ -93,9 +102,19 @@ class SplitOutcome:
 
 def encode(outcome: SplitOutcome, hashes: Mapping[str, Hashes]) -> Iterator[pa.RecordBatch]:
     """Yield an outcome and its hashes as rows of Spark."""
-    payloads = {OUTCOME: pickle.dumps(outcome), **{name: found.tobytes() for name, found in hashes.items()}}
-    for name, payload in payloads.items():
-        yield pa.record_batch([[outcome.split], [name], [payload]], schema=_SCHEMA)
+    tables = outcome.tables.values()
+    counts = [
+        sum(part.rows for part in tables),
+        sum(part.staged.size_bytes for part in tables),
+        outcome.total,
+    ]
+    yield _row(outcome.split, OUTCOME, pickle.dumps(outcome), counts)
+    for name, found in hashes.items():
+        yield _row(outcome.split, name, found.tobytes(), [0] * len(COUNTED))
+
+
+def _row(split: int, name: str, payload: bytes, counts: Sequence[int]) -> pa.RecordBatch:
+    return pa.record_batch([[split], [name], [payload], *([count] for count in counts)], schema=_SCHEMA)
 
 
 def decode(rows: pa.Table) -> tuple[list[SplitOutcome], dict[str, list[Hashes]]]:

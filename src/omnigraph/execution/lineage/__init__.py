@@ -1,0 +1,1 @@
+"""Events of OpenLineage: what they say, where they go, and how they get there."""
