@@ -22,13 +22,21 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n"}
 
 @dataclass(frozen=True)
 class Variable:
-    """A bound variable: a node, an edge, or a path length (which has no type)."""
+    """A bound variable: a node, an edge, a path length, or a value of an earlier stage."""
 
     name: str
     kind: str
     type: Type | None
     types: tuple[str, ...] = ()
     """The names of its types if it has several; `type` has what they share."""
+    base: str = ""
+    """The type of a value, without list."""
+    is_list: bool = False
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether it is a value that is a list, a vector or a map."""
+        return self.is_list or self.base.startswith("Vector") or self.base == "Map"
 
     @property
     def is_united(self) -> bool:
@@ -150,6 +158,8 @@ class Conditions:
         for item in scope:
             if item.kind == "length":
                 found.append(Value(f"${item.name}", "I64", default_name=True))
+            elif item.kind == "value":
+                found.append(Value(f"${item.name}", item.base, item.is_list, default_name=True))
             else:
                 names = ("id", "from", "to") if item.kind == "edge" else ("id",)
                 found += [Value(f"${item.name}.{name}", "String", default_name=True) for name in names]
@@ -213,7 +223,7 @@ class Conditions:
 
     def whole(self, scope: Scope) -> Value | None:
         """Return a whole node or edge, or None."""
-        known = [item for item in scope if item.kind != "length"]
+        known = [item for item in scope if item.kind in ("node", "edge")]
         return Value(f"entity(${self.pick(known).name})", "Map") if known else None
 
     # Search
@@ -312,7 +322,7 @@ class Conditions:
     def membership(self, scope: Scope) -> str:
         """Return a test for a member of a list."""
         known = [*self.properties(scope), *self.plain_values(scope)]
-        lists = [value for value in known if value.is_list]
+        lists = [value for value in known if value.is_list and value.base != "Map"]
         scalars = [value for value in known if not value.is_shaped]
         if lists and self.chance(2):
             held = self.pick(lists)

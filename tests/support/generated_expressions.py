@@ -15,7 +15,7 @@ _OPERAND = ("2", "3", "-7", "0", "9223372036854775807", "1.5")
 
 def expression(draw: Conditions, scope: Scope) -> tuple[str, str, bool] | None:
     """Return the text of an expression, its type, and whether it is a list; None if nothing fits."""
-    known = [*draw.properties(scope), *draw.plain_values(scope)]
+    known = [item for item in (*draw.properties(scope), *draw.plain_values(scope)) if item.base != "Map"]
     if not known:
         return None
     value: Value = draw.pick(known)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from support.generated_conditions import Conditions, Scope, Variable
 from support.generated_graphs import Shape, Type, World
+from support.generated_stages import Stages
 from support.generated_types import SeveralTypes
 
 _NAMES = ("m", "c", "z", "a", "k", "x", "d", "b")
@@ -96,10 +97,12 @@ class _Reads:
     """Whether to bind first, say little more, and rank."""
     conditions: Conditions = field(init=False)
     several: SeveralTypes = field(init=False)
+    stages: Stages = field(init=False)
 
     def __post_init__(self) -> None:
         self.conditions = Conditions(self.draw)
         self.several = SeveralTypes(self.draw, self.shape, self.new_name)
+        self.stages = Stages(self.draw, self.conditions, self.new_name)
 
     def chance(self, one_in: int) -> bool:
         """Return True once in so many times; False is the simpler."""
@@ -113,21 +116,36 @@ class _Reads:
 
     def query(self) -> Asked:
         """Draw a whole read."""
-        scope: Scope = []
-        clauses = [self.first(scope)]
+        if not self.searching and self.chance(8):
+            body = self.stages.union(self.before)
+        else:
+            scope: Scope = []
+            body = f"{self.before(scope)}\n{self.result(scope)}"
+        declared = ", ".join(f"${name}: {type_}" for name, (type_, _) in self.conditions.params.items())
+        params = {name: value for name, (_, value) in self.conditions.params.items() if value is not ...}
+        return _asked(f"query q({declared}) {{\n{body}\n}}", params)
+
+    def before(self, scope: Scope) -> str:
+        """Return all that stands before `return`: a pattern, and perhaps stages."""
+        parts = [self.pattern(scope, fresh=True)]
+        while len(parts) < 3 and self.chance(4):
+            parts[-1] += f"\n{self.stages.stage(scope)}"
+            parts.append("" if self.chance(4) else self.pattern(scope, fresh=False))
+        return "\n".join(parts)
+
+    def pattern(self, scope: Scope, fresh: bool) -> str:
+        """Return a `match`; a fresh one binds its first variable."""
+        clauses = [self.first(scope) if fresh else self.clause(scope, depth=0)]
         if self.searching and self.chance(2):
             clauses.append(self.linked(scope))
-        for _ in range(self.draw(st.integers(0, 2 if self.searching else 4))):
+        for _ in range(self.draw(st.integers(0, 2 if self.searching or not fresh else 4))):
             clauses.append(self.clause(scope, depth=0))
         if not scope:
             clauses.append(self.binding(scope))  # something must be returned
         pattern = chr(10).join(clauses)
         apart = not self.searching and self.chance(8) and not _HOPS.search(pattern)
         word = "match distinct edges" if apart else "match"
-        body = f"{word} {{\n  {pattern}\n}}\n{self.result(scope)}"
-        declared = ", ".join(f"${name}: {type_}" for name, (type_, _) in self.conditions.params.items())
-        params = {name: value for name, (_, value) in self.conditions.params.items() if value is not ...}
-        return _asked(f"query q({declared}) {{\n{body}\n}}", params)
+        return f"{word} {{\n  {pattern}\n}}"
 
     def first(self, scope: Scope) -> str:
         if not self.searching and self.chance(6):

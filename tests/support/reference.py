@@ -38,6 +38,7 @@ READ_OF_VARIABLES = (
     val.EntityKey,
     val.EdgeEnd,
     val.PathLength,
+    val.StageValue,
 )
 """The values that read a variable."""
 Assignment = dict[int, Any]
@@ -58,6 +59,7 @@ class Reader:
         self.fused: dict[val.RankFusion, dict[str, float]] = {}
         self.matched: list[Assignment] | None = None
         self.walks: dict[Traverse, list[Assignment]] = {}
+        self.before: list[Assignment] | None = None
         self.delicate = False
         """Whether the sequence hangs on the last digits of computed numbers: then only this order is sure."""
 
@@ -68,11 +70,15 @@ class Reader:
 
     def classes(self) -> list[list[dict[str, Any]]]:
         """Return all rows, those beyond the page too: in order, and together where their order is free."""
+        return [[self.shown(values) for values in some] for some in self.value_classes()]
+
+    def value_classes(self) -> list[list[list[Any]]]:
+        """Return the values of all columns instead, as what follows a stage reads them."""
         query = self.query
         if query.ranking and query.ranking.candidates is not None:
             slot = query.ranking.candidates
             self.best[slot] = self.cut(slot, query.ranking.score)
-        matches = self.solve(query.match, {})
+        matches = [row for start in self.starts() for row in self.solve(query.match, start)]
         if query.ranking:
             matches = [row for row in matches if self.value(query.ranking.score, row) is not None]
         rows: list[tuple[Assignment, list[Any]]]
@@ -88,7 +94,39 @@ class Reader:
             rows.sort(key=lambda row: self.sort_value(key, row), reverse=key.descending)
             self.mistrust([self.sort_value(key, row)[1] for row in rows])
         tied = groupby(rows, lambda row: [self.sort_value(key, row) for key in keys])
-        return [[self.shown(values) for _, values in some] for _, some in tied]
+        return [[values for _, values in some] for _, some in tied]
+
+    def starts(self) -> list[Assignment]:
+        """Return the rows that earlier stages give, or the parts of a union: one without any."""
+        if self.before is None:
+            source = self.query.source
+            self.before = [{}] if source is None else []
+            for read in source.reads if source else ():
+                reader = Reader(read, self.graph)
+                rows = [row for tied in reader.value_classes() for row in tied]
+                rows = (
+                    rows[reader.first() :]
+                    if reader.limit() is None
+                    else rows[reader.first() : reader.depth()]
+                )
+                self.delicate |= reader.delicate
+                self.before += [self.assigned(read, row) for row in rows]
+        return self.before
+
+    def assigned(self, read: ReadQuery, row: list[Any]) -> Assignment:
+        """Return a row of an earlier stage as what the variables hold."""
+        shown = {item.name: row[at] for at, item in enumerate(read.projections) if not item.hidden}
+        assert self.query.source is not None
+        found = {}
+        for slot, column in zip(self.query.source.variables, read.columns, strict=True):
+            variable, value = self.query.variables[slot], shown[column.name]
+            if variable.more_types and value is not None:
+                type_name, _, id = value.partition(":")
+                value = (type_name, id)
+            number = isinstance(value, int) and not isinstance(value, bool)
+            wide = variable.value_type is not None and variable.value_type.scalar.is_float
+            found[slot] = float(value) if number and wide else value
+        return found
 
     def shown(self, values: list[Any]) -> dict[str, Any]:
         """Return a row as a JSON object."""
@@ -216,7 +254,7 @@ class Reader:
             case val.PropertyValue() | val.EntityId() | val.EntityType() | val.EntityKey() | val.EdgeEnd():
                 entity = row[node.variable]
                 return None if entity is None else self.stored(node, self.key(node.variable, entity))
-            case val.PathLength():
+            case val.PathLength() | val.StageValue():
                 return row[node.variable]
             case val.ListMember():
                 return row[FIRST_MEMBER - node.number]
@@ -370,6 +408,7 @@ class Reader:
         """
         steps = self.query.match.steps
         bound = any(isinstance(step, Scan) and step.variable == slot for step in steps)
+        bound = bound and not (self.query.source and slot in self.query.source.variables)
         if not bound and not any(fusions(step) for step in steps if not isinstance(step, Filter)):
             return sorted({row[slot] for row in self.unfused()} - {None})
         conditions = [
@@ -392,7 +431,7 @@ class Reader:
                 if not (isinstance(part, Filter) and fusions(part))
             ]
             self.best, best = {}, self.best
-            self.matched = self.solve(Block(tuple(steps)), {})
+            self.matched = [row for start in self.starts() for row in self.solve(Block(tuple(steps)), start)]
             self.best = best
         return self.matched
 
@@ -527,9 +566,7 @@ def slots(node: Any) -> set[int]:
     """Return the variables below a condition or value."""
     if isinstance(node, tuple):
         return set().union(*(slots(item) for item in node)) if node else set()
-    if isinstance(
-        node, val.PropertyValue | val.EntityId | val.EntityType | val.EntityKey | val.EdgeEnd | val.PathLength
-    ):
+    if isinstance(node, READ_OF_VARIABLES):
         return {node.variable}
     names = getattr(type(node), "__dataclass_fields__", {})
     ours = type(node).__module__.startswith("omnigraph.compiler.ir")

@@ -29,17 +29,22 @@ class GroupRows:
         return self._columns[value.projection]
 
 
-def compute_on_groups(query: ReadQuery, columns: Sequence[pa.Array | None], rows: int) -> list[pa.Array]:
-    """Return all columns of the groups that `having` keeps; those computed from others come without one."""
+def compute_on_groups(
+    query: ReadQuery, columns: Sequence[pa.Array | None], rows: int
+) -> tuple[list[pa.Array], pa.BooleanArray | None]:
+    """Return all columns of the groups that `having` keeps, and which it keeps, None for all.
+
+    Columns that are computed from others come without one.
+    """
     known = GroupRows(columns, rows)
     every = [
         _compute(item.value, known) if column is None else column
         for item, column in zip(query.projections, columns, strict=True)
     ]
     if query.having is None:
-        return every
+        return every, None
     kept = pc.fill_null(evaluate_on(query.having, GroupRows(every, rows)), False)
-    return [column.filter(kept) for column in every]
+    return [column.filter(kept) for column in every], kept
 
 
 def _compute(value: Value | Aggregate, rows: GroupRows) -> pa.Array:

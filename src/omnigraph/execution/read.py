@@ -117,7 +117,7 @@ class Reader:
         budget = QueryBudget(self._settings, None)
         views, known = self._views(snapshot), _statistics(snapshot)
         plan = choose_paths(plan_read(query, known, True), known, views)
-        bound = embed_query(query, snapshot.embedder, budget) if plan.measures else query
+        bound = embed_query(plan.query, snapshot.embedder, budget) if plan.measures else plan.query
         try:
             with budget.enforce():
                 columns = run_read(bound, plan, views, budget)
@@ -175,13 +175,19 @@ class Reader:
         return choose_engine(request.engine, lambda: self._estimate(plan), spark)
 
     def _estimate(self, plan: ReadPlan) -> Estimate | EngineChoice:
+        found: list[Estimate | EngineChoice] = [self._estimate(before) for before in plan.sources]
+        estimates = [item for item in found if isinstance(item, Estimate)]
         if plan.duplicates is not Duplicates.KEPT:
             # The number of assignments then says little about the work.
-            return EngineChoice(Engine.LOCAL, "equal rows are merged")
-        if plan.query.limit is not None:
-            return EngineChoice(Engine.LOCAL, "the result is limited")
-        rows = max((step.rows for step in plan.block.steps), default=0.0)
-        return Estimate("the largest step is expected to have", rows, "row", self._settings.spark_query_rows)
+            choice = EngineChoice(Engine.LOCAL, "equal rows are merged")
+        elif plan.query.limit is not None:
+            choice = EngineChoice(Engine.LOCAL, "the result is limited")
+        else:
+            rows = max((step.rows for step in plan.block.steps), default=0.0)
+            estimates.append(
+                Estimate("the largest step is expected to have", rows, "row", self._settings.spark_query_rows)
+            )
+        return max(estimates, key=lambda item: item.amount or 0.0) if estimates else choice
 
     def _trim(self) -> None:
         """Evict cached arrays beyond the memory limit."""
@@ -207,10 +213,10 @@ class Reader:
             views,
         )
         if not decode:
-            return _PreparedRead(query, plan)
+            return _PreparedRead(plan.query, plan)
         declared = [(item.name, item.type) for item in query.parameters]
         now = clock.current().now_us() // 1000
-        bound = bind_read(query, decode_params(request.params, declared), now)
+        bound = bind_read(plan.query, decode_params(request.params, declared), now)
         if plan.has_patterns:
             check_patterns(bound)
         return _PreparedRead(embed_query(bound, snapshot.embedder, budget) if plan.measures else bound, plan)

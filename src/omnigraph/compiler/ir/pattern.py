@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from omnigraph.compiler.ir.conditions import Condition
+from omnigraph.compiler.types import PropertyType
 
 
 class VariableKind(Enum):
@@ -22,6 +23,8 @@ class VariableKind(Enum):
     EDGE = "edge"
     LENGTH = "length"
     """The length of a path, or another number that a step finds."""
+    VALUE = "value"
+    """A value that an earlier stage has computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +38,13 @@ class Variable:
     name: str | None
     kind: VariableKind
     type_name: str
-    """The node or edge type; empty for a path length."""
+    """The node or edge type; empty for a path length or another value."""
     optional: bool = False
     """Whether it can be NULL, because a LeftJoin introduced it."""
     more_types: tuple[str, ...] = ()
     """The types beside the first, of a variable over several types."""
+    value_type: PropertyType | None = None
+    """The type of a value."""
 
     @property
     def types(self) -> tuple[str, ...]:

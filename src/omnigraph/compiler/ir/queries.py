@@ -83,8 +83,22 @@ PageValue: TypeAlias = Constant | Parameter
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """The rows that a read begins with: those of a read before it, or of several one after the other.
+
+    One read is a stage, whose numbers of variables are none of those that follow. Several are a union.
+    """
+
+    reads: tuple[ReadQuery, ...]
+    variables: tuple[int, ...]
+    """The variable that holds each of their columns; a node or edge is there by what identifies it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReadQuery:
     """A read: pattern, then grouping, projection, distinct, order, skip and limit, in this sequence.
+
+    With a source the pattern is matched for each of its rows.
 
     With an aggregate among the projections the others are the group keys, NULL being a value of its
     own; without group keys there is always one row. Of the groups those stay for which `having` is true.
@@ -112,6 +126,7 @@ class ReadQuery:
     kind: Literal["read"] = "read"
     having: Condition | None = None
     """Over `GroupValue`s."""
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)

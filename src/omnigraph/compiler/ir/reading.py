@@ -13,10 +13,11 @@ from omnigraph.compiler.ir.values import (
     EntityType,
     PathLength,
     PropertyValue,
+    StageValue,
     Value,
 )
 
-_READ = (PropertyValue, EntityId, EntityType, EntityKey, EdgeEnd, PathLength)
+_READ = (PropertyValue, EntityId, EntityType, EntityKey, EdgeEnd, PathLength, StageValue)
 _PACKAGE = "omnigraph.compiler.ir."
 
 

@@ -142,6 +142,14 @@ class PathLength:
 
 
 @dataclass(frozen=True, slots=True)
+class StageValue:
+    """What an earlier stage, or a part of a union, has computed for the row."""
+
+    variable: int
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
 class RoundedToF32:
     """A number, or each number of a list, rounded to F32 so that it compares with stored F32 values."""
 
@@ -273,6 +281,7 @@ Value: TypeAlias = (
     | EntityKey
     | EdgeEnd
     | PathLength
+    | StageValue
     | RoundedToF32
     | StoredAs
     | TextMatch

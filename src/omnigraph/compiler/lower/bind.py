@@ -52,7 +52,16 @@ def bind_read(query: queries.ReadQuery, params: Mapping[str, PlainValue], now: i
         columns=query.columns,
         reads=query.reads,
         having=None if query.having is None else binder.condition(query.having),
+        source=_bind_source(query.source, params, now),
     )
+
+
+def _bind_source(
+    source: queries.Source | None, params: Mapping[str, PlainValue], now: int
+) -> queries.Source | None:
+    if source is None:
+        return None
+    return replace(source, reads=tuple(bind_read(item, params, now) for item in source.reads))
 
 
 def bind_write(query: queries.WriteQuery, params: Mapping[str, PlainValue], now: int) -> queries.WriteQuery:

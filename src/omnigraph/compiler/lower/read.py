@@ -22,6 +22,7 @@ from omnigraph.compiler.ir.queries import (
     Ranking,
     ReadQuery,
     SortKey,
+    Source,
     TouchedTable,
 )
 from omnigraph.compiler.ir.values import (
@@ -32,16 +33,18 @@ from omnigraph.compiler.ir.values import (
     Parameter,
     PathLength,
     RankFusion,
+    StageValue,
     TextScore,
     VectorDistance,
 )
 from omnigraph.compiler.lower.simplify import Simplifier
-from omnigraph.compiler.typecheck.typed import TypedRead
+from omnigraph.compiler.typecheck.typed import TypedRead, TypedSource
 
 
 def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
     """Return the executable form of a checked read."""
     match = Simplifier(typed.variables, catalog).block(typed.match)
+    source = None if typed.source is None else _source(typed.source, catalog)
     projections = tuple(_projections(typed))
     order = tuple(SortKey(item.value, item.descending) for item in typed.orderings)
     return ReadQuery(
@@ -58,9 +61,19 @@ def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
         skip=typed.skip,
         limit=typed.limit,
         columns=tuple(Column(item.name, item.value.type) for item in _drop_repeated_names(projections)),
-        reads=tables(_block_tables(match, typed.variables, catalog)),
+        reads=tables((*_block_tables(match, typed.variables, catalog), *_tables_before(source))),
         having=typed.having,
+        source=source,
     )
+
+
+def _source(typed: TypedSource, catalog: Catalog) -> Source:
+    return Source(tuple(lower_read(item, catalog) for item in typed.reads), typed.variables)
+
+
+def _tables_before(source: Source | None) -> Iterator[TouchedTable]:
+    for read in source.reads if source is not None else ():
+        yield from read.reads
 
 
 def tables(found: Iterable[TouchedTable]) -> tuple[TouchedTable, ...]:
@@ -92,6 +105,9 @@ def _ties(typed: TypedRead, projections: tuple[Projection, ...]) -> Iterator[Sor
         # Types may have been narrowed after the variable became visible.
         known = typed.variables[variable.slot]
         value = EntityKey if known.more_types else EntityId
+        if known.value_type is not None:
+            yield SortKey(StageValue(known.slot, known.value_type))
+            continue
         value_of = PathLength if known.kind is VariableKind.LENGTH else value
         yield SortKey(value_of(known.slot, known.optional))
 
@@ -106,7 +122,9 @@ def _ranking(typed: TypedRead, match: Block) -> Ranking | None:
     if not isinstance(value, TextScore | VectorDistance | RankFusion):
         return None
     variable = _find_ranked_variable(value)
+    before = () if typed.source is None else typed.source.variables
     scanned = any(isinstance(step, Scan) and step.variable == variable for step in match.steps)
+    scanned = scanned and variable not in before
     cut = scanned and typed.limit is not None and not typed.grouped and _is_fixed(value)
     return Ranking(value, variable if cut else None)
 

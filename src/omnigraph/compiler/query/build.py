@@ -5,6 +5,8 @@ One method per rule, called bottom-up while parsing.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lark import Token
 
 from omnigraph.compiler.query import ast
@@ -28,6 +30,8 @@ from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.types import PropertyType, Scalar
 
 MAX_VECTOR_DIMENSION = 2**31 - 1
+_KEEPS_EQUAL = "all"
+"""The word after `union` that keeps equal rows."""
 _BASES = {item.value: item for item in Scalar}
 _NOTES = ("@description", "@instruction")
 
@@ -97,19 +101,59 @@ class Builder(ValueBuilder):
             )
         return base
 
-    def read(self, nodes: Nodes) -> ast.Read:
-        """Build the body of a read query."""
-        pages: dict[str, ast.PageValue] = {}
-        for word, value in select_kind(nodes, tuple):
-            if word in pages:
-                raise Unacceptable(f"duplicate {word}", value.span)
-            pages[word] = value
+    def read(self, nodes: Nodes) -> ast.Read | ast.Union:
+        """Build the body of a read query; order and pages behind a union are its own."""
+        parts = select_kind(nodes, ast.Read)
+        order, pages, end = _shape(nodes)
+        skip, limit = pages.get("skip"), pages.get("limit")
+        span = Span(nodes[0].span.start, end)
+        if len(parts) == 1:
+            return replace(parts[0], order=order, skip=skip, limit=limit, span=span)
+        words = select_kind(nodes, ast.Identifier)
+        for word in words[1:]:
+            if word.text != words[0].text:
+                message = "union and union all in one query: their sequence would decide the result"
+                raise Unacceptable(message, word.span, "give both the same word, or ask two queries")
+        return ast.Union(parts, words[0].text == _KEEPS_EQUAL, order, skip, limit, span)
+
+    def union(self, nodes: Nodes) -> ast.Identifier:
+        """Build `union` or `union all`, as the word after `union`, if any."""
+        word = nodes[1] if len(nodes) > 1 else None
+        if word is not None and word != _KEEPS_EQUAL:
+            message = f"expected {_KEEPS_EQUAL!r} or 'match', found {str(word)!r}"
+            raise Unacceptable(message, token_span(word), suggest(str(word), [_KEEPS_EQUAL, "match"]))
+        return ast.Identifier("" if word is None else str(word), full_span(nodes))
+
+    def part(self, nodes: Nodes) -> ast.Read:
+        """Build what a union joins, which alone is a whole read: it ends with the last stage's match."""
+        first, returns = nodes[0], select_kind(nodes, ast.ReturnClause)[0]
+        stages = list(select_kind(nodes, ast.Stage))
+        patterns = [first, *(stage.match for stage in stages)]
+        stages = [replace(stage, match=match) for stage, match in zip(stages, patterns, strict=False)]
         having = next(iter(select_kind(nodes, ast.HavingClause)), None)
-        order = next(iter(select_kind(nodes, ast.OrderClause)), None)
-        last = order or having or nodes[1]
-        ends = [last.span.end, *(value.span.end for value in pages.values())]
-        span = Span(nodes[0].span.start, max(ends))
-        return ast.Read(nodes[0], nodes[1], order, pages.get("skip"), pages.get("limit"), span, having)
+        span = full_span(nodes)
+        return ast.Read(patterns[-1], returns, None, None, None, span, having, tuple(stages))
+
+    def stage(self, nodes: Nodes) -> ast.Stage:
+        """Build `with { … }`, and for `part` the pattern that follows it."""
+        order, pages, end = _shape(nodes)
+        closing = next(node for node in nodes if isinstance(node, Token) and node.type == "RBRACE")
+        span = token_span(nodes[0]).to(token_span(closing))
+        returns = ast.ReturnClause(select_kind(nodes, ast.ReturnItem), has_token(nodes, "DISTINCT"), span)
+        having = next(iter(select_kind(nodes, ast.HavingClause)), None)
+        match = next(iter(select_kind(nodes, ast.MatchClause)), None)
+        skip, limit = pages.get("skip"), pages.get("limit")
+        whole = Span(span.start, max(span.end, end))
+        return ast.Stage(match, returns, having, order, skip, limit, whole)
+
+    def with_item(self, nodes: Nodes) -> ast.ReturnItem:
+        """Build what a stage lists: a variable, or a value and the variable that it becomes."""
+        value = nodes[0]
+        check_depth(value)
+        if not has_token(nodes, "AS"):
+            return ast.ReturnItem(value, None, value.span)
+        name = variable_of(nodes[2])
+        return ast.ReturnItem(value, ast.Identifier(name.name, name.span), value.span.to(name.span))
 
     def match(self, nodes: Nodes) -> ast.MatchClause:
         """Build the pattern of a query."""
@@ -303,3 +347,15 @@ def _check_predicate(condition: ast.Condition) -> None:
             condition.span,
             "every row has an id: `where id is not null` selects all of them",
         )
+
+
+def _shape(nodes: Nodes) -> tuple[ast.OrderClause | None, dict[str, ast.PageValue], int]:
+    """Return order and pages of a read or stage, and where they end."""
+    pages: dict[str, ast.PageValue] = {}
+    for word, value in select_kind(nodes, tuple):
+        if word in pages:
+            raise Unacceptable(f"duplicate {word}", value.span)
+        pages[word] = value
+    order = next(iter(select_kind(nodes, ast.OrderClause)), None)
+    parts = [node for node in nodes if not isinstance(node, Token | tuple)]
+    return order, pages, max(item.span.end for item in (*parts, *pages.values()))

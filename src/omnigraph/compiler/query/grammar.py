@@ -34,7 +34,11 @@ param: VAR COLON TYPE [QMARK]                       -> scalar_param
      | VAR COLON TYPE LPAR INT RPAR [QMARK]         -> vector_param
      | VAR COLON LSQB TYPE RSQB [QMARK]             -> list_param
 
-read: match returns [having] [order] page*
+read: part (union part)* [order] page*
+part: match stage* returns [having]
+union: UNION [IDENT]
+stage: WITH [DISTINCT] LBRACE with_item+ RBRACE [having] [order] page* [match]
+with_item: expr [AS VAR] [COMMA]
 match: MATCH [DISTINCT IDENT] LBRACE clause+ RBRACE
 returns: RETURN [DISTINCT] LBRACE proj+ RBRACE
 having: HAVING LBRACE condition (COMMA condition)* [COMMA] RBRACE

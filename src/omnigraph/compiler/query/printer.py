@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.spelling import clause_text, condition_text, expression_text
@@ -92,7 +92,9 @@ class _Printer:
             self.depth += 1
         else:
             self.open(node.span.start, f"{header} {{")
-        if isinstance(node.body, ast.Read):
+        if isinstance(node.body, ast.Union):
+            self.union(node.body)
+        elif isinstance(node.body, ast.Read):
             self.read(node.body)
         else:
             if node.body.match is not None:
@@ -101,22 +103,46 @@ class _Printer:
                 self.statement(statement)
         self.close(node.span.end - 1)
 
+    def union(self, node: ast.Union) -> None:
+        for at, part in enumerate(node.parts):
+            if at:
+                self.item(part.span.start, "union all" if node.keeps_equal else "union")
+            self.read(part)
+        self.shape(node)
+
     def read(self, node: ast.Read) -> None:
-        self.match(node.match)
-        word = "return distinct {" if node.returns.distinct else "return {"
-        self.open(node.returns.span.start, word)
-        items = node.returns.items
-        for at, item in enumerate(items):
-            comma = "," if at < len(items) - 1 else ""
-            self.item(item.span.start, f"{_column(item)}{comma}")
-        self.close(node.returns.span.end - 1)
-        if node.having is not None:
-            self.open(node.having.span.start, "having {")
-            conditions = node.having.conditions
-            for at, condition in enumerate(conditions):
-                comma = "," if at < len(conditions) - 1 else ""
-                self.item(condition.span.start, f"{condition_text(condition)}{comma}")
-            self.close(node.having.span.end - 1)
+        for stage in node.stages:
+            self.stage(stage)
+        if node.match is not None:
+            self.match(node.match)
+        self.columns("return", node.returns, _column)
+        self.having(node.having)
+        self.shape(node)
+
+    def stage(self, node: ast.Stage) -> None:
+        if node.match is not None:
+            self.match(node.match)
+        self.columns("with", node.returns, _kept)
+        self.having(node.having)
+        self.shape(node)
+
+    def columns(self, word: str, node: ast.ReturnClause, text: Callable[[ast.ReturnItem], str]) -> None:
+        self.open(node.span.start, f"{word} distinct {{" if node.distinct else f"{word} {{")
+        for at, item in enumerate(node.items):
+            comma = "," if at < len(node.items) - 1 else ""
+            self.item(item.span.start, f"{text(item)}{comma}")
+        self.close(node.span.end - 1)
+
+    def having(self, node: ast.HavingClause | None) -> None:
+        if node is None:
+            return
+        self.open(node.span.start, "having {")
+        for at, condition in enumerate(node.conditions):
+            comma = "," if at < len(node.conditions) - 1 else ""
+            self.item(condition.span.start, f"{condition_text(condition)}{comma}")
+        self.close(node.span.end - 1)
+
+    def shape(self, node: ast.Read | ast.Stage | ast.Union) -> None:
         if node.order is not None:
             keys = ", ".join(_ordering(item) for item in node.order.items)
             self.item(node.order.span.start, f"order {{ {keys} }}")
@@ -168,6 +194,11 @@ def _column(item: ast.ReturnItem) -> str:
     if isinstance(item.expression, ast.AllProperties):
         return f"${item.expression.variable.name}.*"
     return expression_text(item.expression) + (f" as {item.alias.text}" if item.alias else "")
+
+
+def _kept(item: ast.ReturnItem) -> str:
+    assert not isinstance(item.expression, ast.AllProperties), "with lists variables and values"
+    return expression_text(item.expression) + (f" as ${item.alias.text}" if item.alias else "")
 
 
 def _ordering(node: ast.OrderItem) -> str:

@@ -16,9 +16,8 @@ from omnigraph.compiler.query.build import MAX_VECTOR_DIMENSION
 from omnigraph.compiler.source import SourceText
 from omnigraph.compiler.typecheck.clauses import check_match
 from omnigraph.compiler.typecheck.computed import check_computed
-from omnigraph.compiler.typecheck.results.columns import ResultColumns
-from omnigraph.compiler.typecheck.results.order import OrderCheck
-from omnigraph.compiler.typecheck.results.pages import check_page
+from omnigraph.compiler.typecheck.results.reads import check_read
+from omnigraph.compiler.typecheck.results.unions import check_union
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope, TooManyProblems
 from omnigraph.compiler.typecheck.typed import TypedProjection, TypedQuery, TypedRead, TypedWrite
 from omnigraph.compiler.typecheck.writes.statements import check_statement
@@ -47,7 +46,9 @@ def _check(check: CheckContext, query: ast.Query) -> TypedQuery | None:
     parameters = tuple(Parameter(item.name, item.type) for item in query.parameters)
     if isinstance(query.body, ast.Write):
         return _write(check, query.name.text, parameters, query.body)
-    return _read(check, query.name.text, parameters, query.body)
+    if isinstance(query.body, ast.Union):
+        return check_union(check, query.name.text, parameters, query.body)
+    return check_read(check, query.name.text, parameters, query.body)
 
 
 def check_d2(query: ast.Query, source: SourceText) -> Diagnostic | None:
@@ -118,32 +119,3 @@ def _read_columns(
     values = dict.fromkeys([*own, *values_read(statements)]) or {Constant(True, BOOL): None}
     for at, value in enumerate(values):
         yield TypedProjection(f"c{at}", value)
-
-
-def _read(
-    check: CheckContext, name: str, parameters: tuple[Parameter, ...], body: ast.Read
-) -> TypedRead | None:
-    scope = Scope()
-    match = check_match(check, scope, body.match)
-    columns = ResultColumns(check, scope, body.returns, body.having)
-    orderings = OrderCheck(check, scope, columns, body.order, body.limit is not None).run()
-    skip = check_page(check, body.skip, "skip")
-    limit = check_page(check, body.limit, "limit")
-    match = Block((*match.steps, *check.take_awaited()))
-    visible = [found.variable for _, found in sorted(scope.own.items())]
-    if check.problems:
-        return None
-    return TypedRead(
-        name,
-        parameters,
-        tuple(check.variables),
-        tuple(item for item in visible if item is not None),
-        match,
-        tuple(columns.all),
-        columns.grouped,
-        columns.distinct,
-        tuple(item for item in orderings if item is not None),
-        skip,
-        limit,
-        columns.having,
-    )

@@ -24,7 +24,7 @@ from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.typecheck.conditions import check_condition
 from omnigraph.compiler.typecheck.patterns.distinct_edges import name_edges, tell_edges_apart
 from omnigraph.compiler.typecheck.patterns.traversals import check_traversal
-from omnigraph.compiler.typecheck.patterns.united import describe_types, find_shared_property
+from omnigraph.compiler.typecheck.patterns.united import describe_kind, describe_types, find_shared_property
 from omnigraph.compiler.typecheck.properties import check_compared, property_target
 from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckContext, Scope
 from omnigraph.compiler.types import Scalar
@@ -75,8 +75,8 @@ def _binding(check: CheckContext, scope: Scope, node: ast.Binding) -> Iterator[S
             check.report("T23", f"edge variable ${name} cannot be bound as a node", node.variable.span)
             return
         common = tuple(item for item in variable.types if item in types)
-        if variable.kind is VariableKind.LENGTH or not common:
-            what = f"bound to {describe_types(variable)}" if variable.type_name else "a path length"
+        if not variable.type_name or not common:
+            what = f"bound to {describe_types(variable)}" if variable.type_name else describe_kind(variable)
             message = f"variable ${name} is already {what}, it cannot be rebound to {' or '.join(types)}"
             check.report(UNCODED, message, node.variable.span)
             return

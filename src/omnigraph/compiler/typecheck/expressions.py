@@ -18,6 +18,7 @@ from omnigraph.compiler.ir.values import (
     PlainValue,
     PropertyValue,
     RankFusion,
+    StageValue,
     TextMatch,
     TextScore,
     Value,
@@ -26,7 +27,7 @@ from omnigraph.compiler.ir.values import (
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.patterns.entities import check_entity_call
-from omnigraph.compiler.typecheck.patterns.united import describe_types, find_shared_property
+from omnigraph.compiler.typecheck.patterns.united import describe_kind, describe_types, find_shared_property
 from omnigraph.compiler.typecheck.rows import check_row_value
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 from omnigraph.compiler.typecheck.types import are_alike
@@ -120,6 +121,8 @@ def check_variable(check: CheckContext, scope: Scope, node: ast.VariableReferenc
         return None
     if variable.kind is VariableKind.LENGTH:
         return PathLength(variable.slot, variable.optional)
+    if variable.value_type is not None:
+        return StageValue(variable.slot, variable.value_type)
     return EntityId(variable.slot, variable.optional)
 
 
@@ -142,7 +145,8 @@ def check_property(
         return None
     owners = check.owners(variable)
     if not owners:
-        check.report(code, f"${name} is a path length and has no property {wanted!r}", node.property.span)
+        what = describe_kind(variable)
+        check.report(code, f"${name} is {what} and has no property {wanted!r}", node.property.span)
         return None
     if wanted == "id":
         return EntityId(variable.slot, variable.optional)
@@ -179,6 +183,8 @@ def _is_united(
 
 
 def _names(check: CheckContext, scope: Scope, name: str) -> str | None:
+    if name in scope.left_behind:
+        return f"list ${name} in with, so that what follows it sees it"
     return suggest(f"${name}", (f"${item}" for item in chain(check.parameters, scope.names())))
 
 

@@ -82,6 +82,12 @@ class CheckContext:
         self.variables.append(variable)
         return variable
 
+    def new_value(self, name: str, type_: PropertyType) -> Variable:
+        """Return a variable with the next number for a value that is computed before."""
+        variable = Variable(len(self.variables), name, VariableKind.VALUE, "", value_type=type_)
+        self.variables.append(variable)
+        return variable
+
     def narrow(self, variable: Variable, types: tuple[str, ...]) -> Variable:
         """Give a variable fewer types, in the whole query."""
         narrowed = replace(self.variables[variable.slot], type_name=types[0], more_types=types[1:])
@@ -134,6 +140,8 @@ class Scope:
         self.optional = optional
         """Whether what is bound here may be NULL outside."""
         self.own: dict[str, Bound] = {}
+        self.left_behind: frozenset[str] = frozenset() if outer is None else outer.left_behind
+        """What earlier stages have bound and no longer show."""
 
     def inner(self, optional: bool = False) -> Scope:
         """Return the scope of an inner block."""

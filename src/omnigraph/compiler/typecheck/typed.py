@@ -49,6 +49,15 @@ class TypedRead:
     limit: PageValue | None
     having: Condition | None = None
     """Over the columns of groups."""
+    source: TypedSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TypedSource:
+    """The checked reads whose rows another begins with, and the variables that hold their columns."""
+
+    reads: tuple[TypedRead, ...]
+    variables: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,29 @@ def are_alike(left: Scalar, right: Scalar) -> bool:
     return left is right or (left.is_numeric and right.is_numeric)
 
 
+def unite_types(left: PropertyType, right: PropertyType) -> PropertyType | None:
+    """Return the type that has the values of two types, or None; integers and floats give a float.
+
+    Beyond one number for one number nothing is converted: lists, vectors and maps have to be the same.
+    """
+    nullable = left.nullable or right.nullable
+    alike = replace(left, nullable=nullable, enum=None), replace(right, nullable=nullable, enum=None)
+    if alike[0] == alike[1]:
+        return replace(alike[0], enum=left.enum if left.enum == right.enum else None)
+    if not (left.is_plain and right.is_plain and left.scalar.is_numeric and right.scalar.is_numeric):
+        return None
+    scalar = _wider_number(left.scalar, right.scalar)
+    return None if scalar is None else PropertyType(scalar, nullable)
+
+
+def _wider_number(left: Scalar, right: Scalar) -> Scalar | None:
+    if left.is_float or right.is_float:
+        return Scalar.F64
+    if Scalar.U64 in (left, right):
+        return Scalar.U64 if Scalar.U32 in (left, right) else None
+    return Scalar.I64
+
+
 def element_type(type_: PropertyType) -> PropertyType:
     """Return the type of a list's members."""
     return replace(type_, is_list=False, nullable=True)

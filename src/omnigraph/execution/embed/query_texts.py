@@ -8,23 +8,21 @@ from typing import Any, TypeVar, cast
 
 from omnigraph.base.errors import BadInput, EmbeddingUnavailable
 from omnigraph.compiler.catalog.model import Catalog, NodeType, Property
-from omnigraph.compiler.ir import conditions as cond
-from omnigraph.compiler.ir import pattern
 from omnigraph.compiler.ir.queries import (
     Assignment,
     InsertNode,
-    Output,
     ReadQuery,
     Statement,
     Update,
     Upsert,
     WriteQuery,
 )
-from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Value, VectorDistance
+from omnigraph.compiler.ir.values import Constant, VectorDistance
 from omnigraph.embedding.deadline import set_deadline
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.execution.embed.stale_vectors import has_words, stale_vector_error, stale_vector_warning
 from omnigraph.execution.local.budget import QueryBudget
+from omnigraph.execution.plan.used_variables import parts_of
 
 Wanted = dict[tuple[str, int], Constant]
 """The vector of a text at a dimension."""
@@ -38,7 +36,7 @@ def embed_query(query: ReadQuery, embedder: Embedder, budget: QueryBudget) -> Re
 
     The provider has until the deadline of the query.
     """
-    found = [item for item in _find_distances(query) if not item.query.type.is_vector]
+    found = [item for item in parts_of(query, VectorDistance) if not item.query.type.is_vector]
     if not found:
         return query
     for item in found:
@@ -162,50 +160,6 @@ def _add_vectors(
 
 def _assigned(statement: Update | Upsert) -> tuple[Assignment, ...]:
     return statement.assignments if isinstance(statement, Update) else statement.given
-
-
-def _find_distances(query: ReadQuery) -> list[VectorDistance]:
-    """Return every `nearest` of a query."""
-    found: list[VectorDistance] = []
-    for projection in query.projections:
-        _collect_from_value(projection.value, found)
-    if query.ranking is not None:
-        _collect_from_value(query.ranking.score, found)
-    for key in query.order:
-        if not isinstance(key.value, Output):
-            _collect_from_value(key.value, found)
-    _collect_from_block(query.match, found)
-    return found
-
-
-def _collect_from_value(node: Value | Aggregate, found: list[VectorDistance]) -> None:
-    if isinstance(node, VectorDistance):
-        found.append(node)
-    elif isinstance(node, RankFusion):
-        found.extend(item for item in node.rankings if isinstance(item, VectorDistance))
-    elif isinstance(node, Aggregate):
-        _collect_from_value(node.argument, found)
-
-
-def _collect_from_block(block: pattern.Block, found: list[VectorDistance]) -> None:
-    for step in block.steps:
-        if isinstance(step, pattern.Filter):
-            _collect_from_condition(step.condition, found)
-        elif isinstance(step, pattern.AntiJoin | pattern.LeftJoin | pattern.CountJoin):
-            _collect_from_block(step.block, found)
-
-
-def _collect_from_condition(node: cond.Condition, found: list[VectorDistance]) -> None:
-    if isinstance(node, cond.Compare):
-        _collect_from_value(node.left, found)
-        _collect_from_value(node.right, found)
-    elif isinstance(node, cond.All | cond.Any):
-        for term in node.terms:
-            _collect_from_condition(term, found)
-    elif isinstance(node, cond.Not):
-        _collect_from_condition(node.term, found)
-    elif isinstance(node, cond.IsNull):
-        _collect_from_value(node.value, found)
 
 
 def _rewrite(node: _Node, replaced: Mapping[Any, Any]) -> _Node:

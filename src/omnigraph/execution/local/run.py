@@ -12,13 +12,14 @@ from omnigraph.compiler.ir.values import RankFusion
 from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.frame import Frame, Positions
+from omnigraph.execution.local.stages import FirstRows, begin, find_unread
 from omnigraph.execution.local.steps.match import Matcher
 from omnigraph.execution.local.steps.project import Shaper
 from omnigraph.execution.local.steps.ranking import Ranker
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.plan.nodes import ReadPlan
-from omnigraph.execution.plan.used_variables import parts_of
+from omnigraph.execution.plan.used_variables import own_parts_of
 
 
 def run_read(
@@ -38,14 +39,28 @@ def stream_read(
 
 
 def run_searches(
-    query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None = None
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget
 ) -> tuple[Values, dict[int, Positions]]:
     """Return the values of a query with its rank fusions, and the nodes that its ranking chose."""
-    values = Values(query, views)
+    ranks_matches = any(rank.among is not None for rank in plan.rankings)
+    beginning = _begin(query, plan, views, budget, None) if ranks_matches else FirstRows()
+    return _search(query, plan, views, budget, None, beginning)
+
+
+def _search(
+    query: ReadQuery,
+    plan: ReadPlan,
+    views: Views,
+    budget: QueryBudget,
+    trace: Trace | None,
+    beginning: FirstRows,
+) -> tuple[Values, dict[int, Positions]]:
+    values = Values(query, views, beginning.values)
     best: dict[int, Positions] = {}
     if plan.searches:
-        ranker = Ranker(query, plan, values, Matcher(query, plan, views, values, budget, {}, trace), trace)
-        for fusion in parts_of(query, RankFusion):
+        matcher = Matcher(query, plan, views, values, budget, {}, trace, beginning.frame)
+        ranker = Ranker(query, plan, values, matcher, trace)
+        for fusion in own_parts_of(query, RankFusion):
             ranker.fuse(fusion)
         if query.ranking is not None and query.ranking.candidates is not None:
             best[query.ranking.candidates] = ranker.best(query.ranking.score)
@@ -55,11 +70,30 @@ def run_searches(
 def _prepare(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None
 ) -> tuple[Iterator[Frame], Shaper]:
-    values, best = run_searches(query, plan, views, budget, trace)
-    frames = Matcher(query, plan, views, values, budget, best, trace).frames()
+    beginning = _begin(query, plan, views, budget, trace)
+    values, best = _search(query, plan, views, budget, trace, beginning)
+    frames = Matcher(query, plan, views, values, budget, best, trace, beginning.frame).frames()
     if query.ranking is not None:
         frames = (_keep_scored(query, values, frame) for frame in frames)
     return frames, Shaper(query, values, budget, plan.duplicates)
+
+
+def _begin(
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None
+) -> FirstRows:
+    """Run the stage before a query, or the parts of its union."""
+    if query.source is None:
+        return FirstRows()
+    parts = []
+    for number, (read, planned) in enumerate(zip(query.source.reads, plan.sources, strict=True)):
+        began = trace.start() if trace else None
+        frames, shaper = _prepare(read, planned, views, budget, trace)
+        columns, frame = shaper.rows(frames, find_unread(query, number))
+        budget.check_rows(len(columns[0]))
+        if trace and began:
+            trace.add(planned, 0, len(columns[0]), began)
+        parts.append((columns, frame))
+    return begin(query, parts)
 
 
 def _keep_scored(query: ReadQuery, values: Values, frame: Frame) -> Frame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ from omnigraph.compiler.ir.pattern import (
 )
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Score, VectorDistance
+from omnigraph.compiler.lower.push_down import push_filters
 from omnigraph.execution.plan.nodes import (
     Action,
     AntiJoinBlock,
@@ -36,12 +38,15 @@ from omnigraph.execution.plan.nodes import (
     ScanNodes,
 )
 from omnigraph.execution.plan.order_steps import Arrangement, arrange, arrange_as_written
+from omnigraph.execution.plan.selectivity import count_values
 from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.execution.plan.used_variables import (
     ignores_duplicates,
     introduces,
+    own_parts_of,
     parts_of,
     slots_of,
+    variables_before,
     variables_introduced_by,
     variables_of_result,
     without_fusions,
@@ -49,7 +54,17 @@ from omnigraph.execution.plan.used_variables import (
 
 
 def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -> ReadPlan:
-    """Return the plan of a read; without optimisation its steps run in written order."""
+    """Return the plan of a read; without optimisation its steps run in written order.
+
+    The plan has its own form of the query, in which filters may stand in earlier stages.
+    """
+    return _plan(push_filters(query) if optimise else query, statistics, optimise)
+
+
+def _plan(query: ReadQuery, statistics: Statistics, optimise: bool) -> ReadPlan:
+    before = query.source.reads if query.source else ()
+    sources = tuple(_plan(item, statistics, optimise) for item in before)
+    first = sum(item.rows for item in sources) if sources else 1.0
     duplicates = _duplicates(query) if optimise else Duplicates.KEPT
     ranking = query.ranking
     ranked = {}
@@ -58,11 +73,21 @@ def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -
         ranked[ranking.candidates] = min(_depth(query), most)
     planner = _Planner(query.variables, statistics, ranked, optimise)
     needed = variables_of_result(query) if optimise else frozenset(range(len(query.variables)))
-    block = planner.block(query.match, frozenset(), 1.0, needed, duplicates)
+    block = planner.block(query.match, variables_before(query), first, needed, duplicates)
     measures = bool(parts_of(query, VectorDistance))
-    rankings = tuple(_plan_rankings(query, planner))
+    rankings = tuple(_plan_rankings(query, planner, first))
     patterns = bool(parts_of(query, TextMatches))
-    return ReadPlan(query, block, duplicates, optimise, rankings, measures, patterns)
+    rows = _estimate_result(query, block.steps[-1].rows if block.steps else first, statistics)
+    return ReadPlan(query, block, duplicates, optimise, rankings, measures, patterns, sources, rows)
+
+
+def _estimate_result(query: ReadQuery, rows: float, statistics: Statistics) -> float:
+    """Return the estimated rows of a result from those of its pattern."""
+    if query.grouped:
+        keys = [item.value for item in query.projections if item.is_key]
+        values = [count_values(key, query.variables, statistics) for key in keys]
+        rows = min(rows, math.prod(item or math.sqrt(max(rows, 1.0)) for item in values))
+    return min(rows, _depth(query)) if query.limit is not None else rows
 
 
 def _duplicates(query: ReadQuery) -> Duplicates:
@@ -72,31 +97,33 @@ def _duplicates(query: ReadQuery) -> Duplicates:
     return Duplicates.IGNORED if query.distinct else Duplicates.KEPT
 
 
-def _plan_rankings(query: ReadQuery, planner: _Planner) -> Iterator[RankNodes]:
+def _plan_rankings(query: ReadQuery, planner: _Planner, first: float) -> Iterator[RankNodes]:
     """Yield the rankings that run before the pattern is matched."""
-    matched = _variables_without_scan(query.match)
-    for fusion in dict.fromkeys(parts_of(query, RankFusion)):
+    matched = _variables_without_scan(query)
+    for fusion in dict.fromkeys(own_parts_of(query, RankFusion)):
         for score in fusion.rankings:
             slot = score.field.variable
             rank = _plan_ranking(query, slot, score, False, planner.statistics)
-            yield replace(rank, among=_plan_matches(query, slot, planner)) if slot in matched else rank
+            yield replace(rank, among=_plan_matches(query, slot, planner, first)) if slot in matched else rank
     ranking = query.ranking
     if ranking is not None and ranking.candidates is not None:
         yield _plan_ranking(query, ranking.candidates, ranking.score, True, planner.statistics)
 
 
-def _variables_without_scan(block: Block) -> frozenset[int]:
+def _variables_without_scan(query: ReadQuery) -> frozenset[int]:
     """Return the variables without a scan of their own; none if an inner block depends on a fusion."""
+    block, before = query.match, variables_before(query)
     if any(parts_of(step, RankFusion) for step in block.steps if not isinstance(step, Filter)):
         return frozenset()
-    return variables_introduced_by(block) - {step.variable for step in block.steps if isinstance(step, Scan)}
+    scanned = {step.variable for step in block.steps if isinstance(step, Scan)}
+    return before | (variables_introduced_by(block) - scanned)
 
 
-def _plan_matches(query: ReadQuery, slot: int, planner: _Planner) -> BlockPlan:
+def _plan_matches(query: ReadQuery, slot: int, planner: _Planner, first: float) -> BlockPlan:
     """Plan the matches that a fusion ranks, as far as one variable needs them."""
     whole = replace(planner, ranked={})
     pattern, needed = without_fusions(query.match), frozenset({slot})
-    return whole.block(pattern, frozenset(), 1.0, needed, Duplicates.IGNORED)
+    return whole.block(pattern, variables_before(query), first, needed, Duplicates.IGNORED)
 
 
 def _plan_ranking(

@@ -45,10 +45,13 @@ _ROWS_PER_PUSHED_ROW = 20
 def choose_paths(plan: ReadPlan, statistics: Statistics, available: AvailableData) -> ReadPlan:
     """Return the plan with an access path for each step. A plan that is not optimised reads everything."""
     chooser = _Chooser(plan.query, statistics, available if plan.optimised else None)
+    sources = tuple(choose_paths(item, statistics, available) for item in plan.sources)
+    chooser = replace(chooser, first=sum(item.rows for item in sources) if sources else 1.0)
     return replace(
         plan,
-        block=chooser.block(plan.block, plan.query.match, 1.0),
+        block=chooser.block(plan.block, plan.query.match, chooser.first),
         rankings=tuple(map(chooser.ranking, plan.rankings)),
+        sources=sources,
     )
 
 
@@ -57,6 +60,8 @@ class _Chooser:
     query: ReadQuery
     statistics: Statistics
     available: AvailableData | None
+    first: float = 1.0
+    """The estimated rows with which the query begins."""
 
     def block(self, plan: BlockPlan, block: Block, rows: float) -> BlockPlan:
         """Return the steps of a block with their access paths."""
@@ -65,7 +70,7 @@ class _Chooser:
     def ranking(self, rank: RankNodes) -> RankNodes:
         """Return a ranking with access paths to its candidates, and to the best of them."""
         if rank.among is not None:
-            among = self.block(rank.among, without_fusions(self.query.match), 1.0)
+            among = self.block(rank.among, without_fusions(self.query.match), self.first)
             best = AccessPath(Access.MEMORY, why="the matches are ranked")
             return replace(rank, among=among, path=AccessPath(Access.ALL), best=best)
         path = self._choose_path(rank.variable, rank.filters, self.query.match)

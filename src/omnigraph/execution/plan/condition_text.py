@@ -30,6 +30,7 @@ from omnigraph.compiler.ir.values import (
     PropertyValue,
     RankFusion,
     RoundedToF32,
+    StageValue,
     StoredAs,
     TextMatch,
     TextScore,
@@ -97,7 +98,7 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
             return "now()"
         case PropertyValue(slot, declared):
             return f"{variable_text(slot, variables)}.{declared.name}"
-        case EntityId(slot) | EntityKey(slot) | PathLength(slot):
+        case EntityId(slot) | EntityKey(slot) | PathLength(slot) | StageValue(slot):
             return variable_text(slot, variables)
         case EntityType(slot):
             return f"type({variable_text(slot, variables)})"

@@ -36,7 +36,7 @@ from omnigraph.execution.plan.nodes import (
     ScanNodes,
 )
 from omnigraph.execution.plan.statistics import Statistics
-from omnigraph.execution.plan.used_variables import parts_of, without_fusions
+from omnigraph.execution.plan.used_variables import parts_of, patterns_of, without_fusions
 
 
 class StepWork(Protocol):
@@ -159,31 +159,37 @@ def explain(
 ) -> Explanation:
     """Return the explanation of a plan, with actual numbers if it ran."""
     query = plan.query
-    explainer = _Explainer(query, plan.duplicates, work)
-    tree = (
-        *map(explainer.ranking, plan.rankings),
-        *explainer.block(plan.block, query.match),
-        *explainer.shaping(),
-    )
+    tree = tuple(_tree(plan, work))
     read = {f"{table.kind}:{table.type_name}" for table in query.reads}
     rows = {key: statistics.rows[key] for key in sorted(read & set(statistics.rows))}
-    values = _values(query, statistics)
+    values = dict(sorted(_values(query, statistics).items()))
     if work is None:
         return Explanation(query.name, tree, rows, plan.optimised, values, choice=choice)
     spent = round(work.seconds * 1000, 3)
     return Explanation(query.name, tree, rows, plan.optimised, values, work.rows, spent, work.reads, choice)
 
 
+def _tree(plan: ReadPlan, work: QueryWork | None) -> Iterator[ExplainNode]:
+    """Yield what comes before a read, a stage or the parts of a union, then what it does itself."""
+    explainer = _Explainer(plan.query, plan.duplicates, work)
+    for number, before in enumerate(plan.sources, 1):
+        text = "stage" if len(plan.sources) == 1 else f"part {number} of a union"
+        yield explainer.node(before, text, before.rows, None, "", children=tuple(_tree(before, work)))
+    yield from map(explainer.ranking, plan.rankings)
+    yield from explainer.block(plan.block, plan.query.match)
+    yield from explainer.shaping()
+
+
 def _values(query: ReadQuery, statistics: Statistics) -> dict[str, int]:
     """Return the estimated distinct values of the properties in the query's conditions."""
-    found = {}
-    for value in parts_of(tuple(query.match.steps), PropertyValue):
+    found: dict[str, int] = {}
+    for value in parts_of(tuple(patterns_of(query)), PropertyValue):
         variable, name = query.variables[value.variable], value.declared.name
         for type_name in variable.types:
             table = f"{variable.kind.value}:{type_name}"
             if name in statistics.values.get(table, {}):
                 found[f"{table}.{name}"] = statistics.values[table][name]
-    return dict(sorted(found.items()))
+    return found
 
 
 @dataclass(frozen=True)
@@ -205,7 +211,7 @@ class _Explainer:
                 outer = block.steps[step.action.step]
                 assert isinstance(outer, AntiJoin | LeftJoin | CountJoin)
                 inner = tuple(self.block(step.action.block, outer.block))
-            yield self._node(step, text, step.rows, *_way(step.action), children=inner)
+            yield self.node(step, text, step.rows, *_way(step.action), children=inner)
 
     def ranking(self, rank: RankNodes) -> ExplainNode:
         """Return the node of a ranking."""
@@ -216,12 +222,10 @@ class _Explainer:
         path, why = rank.best.access.value, rank.best.why
         if way is not rank.best:
             path, why = f"{way.access.value}, then {path}", f"{way.why}; {why}"
-        inner: tuple[ExplainNode, ...] = ()
-        if rank.among is not None:
-            inner = tuple(self.block(rank.among, without_fusions(self.query.match)))
-        return self._node(rank, text.removesuffix(", the best"), rank.rows, path, why, children=inner)
+        among = () if rank.among is None else self.block(rank.among, without_fusions(self.query.match))
+        return self.node(rank, text.removesuffix(", the best"), rank.rows, path, why, children=tuple(among))
 
-    def _node(
+    def node(
         self,
         step: object,
         text: str,
@@ -230,6 +234,7 @@ class _Explainer:
         why: str,
         children: tuple[ExplainNode, ...] = (),
     ) -> ExplainNode:
+        """Return a node with the actual numbers of a step, if the query ran."""
         if self.work is None:
             return ExplainNode(text, rows, children=children, path=path, why=why)
         done = self.work.of(step)

@@ -16,6 +16,7 @@ from omnigraph.compiler.ir.values import (
     Parameter,
     PropertyValue,
     RoundedToF32,
+    StageValue,
     TextMatch,
     Value,
 )
@@ -24,8 +25,9 @@ from omnigraph.compiler.types import Scalar
 Given: TypeAlias = Constant | Parameter | RoundedToF32 | Now
 How: TypeAlias = Comparator | Literal["is null", "in"]
 _GIVEN_VALUES = (Constant, Parameter, RoundedToF32, Now)
-_STORED_VALUES = (PropertyValue, EntityId, EdgeEnd)
-JoinSides: TypeAlias = tuple[PropertyValue | EntityId | EdgeEnd, PropertyValue | EntityId | EdgeEnd]
+_STORED_VALUES = (PropertyValue, EntityId, EdgeEnd, StageValue)
+Joined: TypeAlias = PropertyValue | EntityId | EdgeEnd | StageValue
+JoinSides: TypeAlias = tuple[Joined, Joined]
 """The side of a new variable in an equality, and the other side."""
 _MIRRORED = {
     Comparator.LT: Comparator.GT,

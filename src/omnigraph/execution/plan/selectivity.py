@@ -7,7 +7,15 @@ import math
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.conditions import Comparator
 from omnigraph.compiler.ir.pattern import Variable
-from omnigraph.compiler.ir.values import EntityId, EntityType, PropertyValue, TextMatch, Value
+from omnigraph.compiler.ir.values import (
+    Aggregate,
+    EntityId,
+    EntityKey,
+    EntityType,
+    PropertyValue,
+    TextMatch,
+    Value,
+)
 from omnigraph.execution.plan.statistics import Statistics
 
 _RANGE_SELECTIVITY = 1 / 3
@@ -49,7 +57,7 @@ def _estimate_comparison(
     if isinstance(left, TextMatch) or isinstance(right, TextMatch):
         return _TEXT_SELECTIVITY
     if comparator is Comparator.EQ:
-        values = max(_count_values(left, variables, statistics), _count_values(right, variables, statistics))
+        values = max(count_values(left, variables, statistics), count_values(right, variables, statistics))
         return 1 / values if values else _DEFAULT_SELECTIVITY
     return _UNEQUAL_SELECTIVITY if comparator is Comparator.NE else _RANGE_SELECTIVITY
 
@@ -58,18 +66,18 @@ def _estimate_membership(
     list_: Value, item: Value, variables: tuple[Variable, ...], statistics: Statistics
 ) -> float:
     members = getattr(list_, "value", None)
-    values = _count_values(item, variables, statistics)
+    values = count_values(item, variables, statistics)
     if not values:
         return _MEMBER_SELECTIVITY
     return min(1.0, (len(members) if isinstance(members, tuple) else _EXPECTED_MEMBERS) / values)
 
 
-def _count_values(value: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:
+def count_values(value: Value | Aggregate, variables: tuple[Variable, ...], statistics: Statistics) -> float:
     """Return the estimated number of distinct values of an expression; 0 for a constant."""
     match value:
         case PropertyValue(slot, declared):
             return statistics.distinct(variables[slot], declared)
-        case EntityId(slot):
+        case EntityId(slot) | EntityKey(slot):
             return max(statistics.table_rows(variables[slot]), 1.0)
         case EntityType(slot):
             return float(len(variables[slot].types))

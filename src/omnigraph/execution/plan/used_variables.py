@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from omnigraph.compiler.ir.values import (
     PathLength,
     PropertyValue,
     RankFusion,
+    StageValue,
     Value,
 )
 from omnigraph.compiler.types import PropertyType
@@ -36,6 +38,8 @@ def slots_below(node: Any) -> frozenset[int]:
     match node:
         case PropertyValue() | EntityId() | EntityType() | EntityKey() | EdgeEnd() | PathLength() | Scan():
             return frozenset({node.variable})
+        case StageValue(slot):
+            return frozenset({slot})
         case Traverse():
             mentioned = (node.source, node.target, node.edge, node.length)
             return frozenset(slot for slot in mentioned if slot is not None)
@@ -68,6 +72,23 @@ def parts_of(node: object, kind: type[_Part]) -> list[_Part]:
     if type(node).__module__.startswith("omnigraph.compiler.ir"):
         found += [part for name in names for part in parts_of(getattr(node, name), kind)]
     return found
+
+
+def own_parts_of(query: ReadQuery, kind: type[_Part]) -> list[_Part]:
+    """Return every part of a kind of a read, without those of the reads whose rows it begins with."""
+    return parts_of(query if query.source is None else replace(query, source=None), kind)
+
+
+def variables_before(query: ReadQuery) -> frozenset[int]:
+    """Return the variables that the rows hold with which a read begins."""
+    return frozenset() if query.source is None else frozenset(query.source.variables)
+
+
+def patterns_of(query: ReadQuery) -> Iterator[Block]:
+    """Yield the pattern of a read, and those of the reads whose rows it begins with."""
+    yield query.match
+    for before in query.source.reads if query.source is not None else ():
+        yield from patterns_of(before)
 
 
 def introduces(step: Step) -> frozenset[int]:

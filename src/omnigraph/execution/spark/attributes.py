@@ -20,6 +20,7 @@ from omnigraph.compiler.ir.values import (
     PathLength,
     PropertyValue,
     RankFusion,
+    StageValue,
     TextMatch,
     TextScore,
     Value,
@@ -84,7 +85,7 @@ class Attributes:
                 return self.stored[value.variable]["id"].column
             case EntityType():
                 return self.stored[value.variable][TYPE_COLUMN].column
-            case EntityId() | EntityKey() | PathLength():
+            case EntityId() | EntityKey() | PathLength() | StageValue():
                 return id_column(value.variable)
             case PropertyValue():
                 return self.stored[value.variable][_property_key(value.declared)].column

@@ -31,7 +31,7 @@ from omnigraph.execution.plan.nodes import (
     ScanNodes,
 )
 from omnigraph.execution.plan.pushable import join_sides
-from omnigraph.execution.plan.used_variables import slots_of
+from omnigraph.execution.plan.used_variables import slots_of, variables_before
 from omnigraph.execution.spark.attributes import ROW_COLUMN, WEIGHT_COLUMN, Attributes, id_column
 from omnigraph.execution.spark.hops import HOP_COLUMN, search_hops
 from omnigraph.execution.spark.tables import FAR, NEAR, Tables, filter_frame
@@ -55,17 +55,28 @@ class Assignments:
 class SparkMatcher:
     """Finds the assignments of a query's pattern."""
 
-    def __init__(self, query: ReadQuery, tables: Tables) -> None:
+    def __init__(self, query: ReadQuery, tables: Tables, start: Any = None) -> None:
+        """Take a bound query; `start` has the rows of an earlier stage, if there is one."""
         self._query = query
         self._tables = tables
         self._attributes: Attributes = tables.attributes
         one = tables.spark.range(0, 1, 1, 1).select(F.lit(0).alias(ROW_COLUMN))
-        self._start = Assignments(one, frozenset())
+        self._nothing = Assignments(one, frozenset())
         """One row without variables."""
+        self._start = self._nothing if start is None else self._begin(start)
 
     def frame(self, plan: ReadPlan) -> Assignments:
         """Return all assignments of the top block."""
         return self._run(plan.block, self._query.match, self._start, frozenset())
+
+    def _begin(self, start: Any) -> Assignments:
+        """Return the rows of an earlier stage, with what is used of the nodes and edges that they hold."""
+        slots = variables_before(self._query)
+        for slot in sorted(slots):
+            is_value = self._query.variables[slot].value_type is not None
+            if not is_value and self._tables.needs_table(slot, ()):
+                start = start.join(self._tables.variable(slot), id_column(slot), "left")
+        return Assignments(start.withColumn(ROW_COLUMN, F.lit(0)), slots)
 
     def _run(self, plan: BlockPlan, block: Block, frame: Assignments, carried: frozenset[int]) -> Assignments:
         for step in plan.steps:
@@ -101,7 +112,7 @@ class SparkMatcher:
     ) -> Assignments:
         """Combine each row with each node of a variable, or with those that a condition joins."""
         nodes = self._tables.variable(slot, () if slot in self._tables.best else filters)
-        if frame is self._start:
+        if frame is self._nothing:
             return Assignments(nodes.withColumn(ROW_COLUMN, F.lit(0)), frozenset({slot}))
         data = frame.data.crossJoin(nodes) if by is None else self._join(frame.data, nodes, slot, by)
         return replace(frame, data=data, slots=frame.slots | {slot})

@@ -13,10 +13,18 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from omnigraph.compiler.ir.queries import Output, Projection, ReadQuery, SortKey
-from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Computed, Constant, GroupValue, Value
+from omnigraph.compiler.ir.values import (
+    STRING,
+    Aggregate,
+    AggregateFunction,
+    Computed,
+    Constant,
+    GroupValue,
+    Value,
+)
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.plan.used_variables import counts_rows, ignores_duplicates
-from omnigraph.execution.spark.attributes import WEIGHT_COLUMN, Attributes, ValueColumns
+from omnigraph.execution.spark.attributes import WEIGHT_COLUMN, Attributes, ValueColumns, id_column
 from omnigraph.execution.spark.encoding import sql_type
 from omnigraph.execution.spark.match import Assignments
 from omnigraph.execution.spark.tables import filter_frame
@@ -25,8 +33,11 @@ from omnigraph.execution.spark.tasks import ComputeTask, MeanTask, SumTask
 _TOTAL_TYPE = "decimal(38,0)"
 
 
-def shape_result(query: ReadQuery, attributes: Attributes, frame: Assignments) -> Any:
-    """Return a data frame with a column for each projection, named by `output`."""
+def shape_result(query: ReadQuery, attributes: Attributes, frame: Assignments, is_stage: bool = False) -> Any:
+    """Return a data frame with a column for each projection, named by `output`.
+
+    Spark may compute a stage more than once, so that a page of it needs an order.
+    """
     rows = frame.data
     weighed = frame.weighed and query.grouped and all(map(_takes_weights, query.projections))
     if frame.weighed and not weighed and (query.grouped or not query.distinct):
@@ -53,11 +64,28 @@ def shape_result(query: ReadQuery, attributes: Attributes, frame: Assignments) -
     if order:
         rows = rows.orderBy(*(_sort_column(key, at) for at, key in enumerate(order)))
     skip, limit = _count(query.skip), _count(query.limit)
+    if is_stage and not order and (skip or limit is not None):
+        rows = rows.orderBy(*rows.columns)
     if skip:
         rows = rows.offset(skip)
     if limit is not None:
         rows = rows.limit(limit)
     return rows
+
+
+def name_columns(query: ReadQuery, read: ReadQuery, rows: Any) -> Any:
+    """Return the rows of a read before a query in the columns of the variables that hold them."""
+    assert query.source is not None
+    last = {item.name: at for at, item in enumerate(read.projections) if not item.hidden}
+    held = zip(read.columns, query.source.variables, strict=True)
+    return rows.select(
+        *(
+            F.col(output(last[column.name]))
+            .cast(sql_type(query.variables[slot].value_type or STRING))
+            .alias(id_column(slot))
+            for column, slot in held
+        )
+    )
 
 
 def output(projection: int) -> str:

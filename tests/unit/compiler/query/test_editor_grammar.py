@@ -91,6 +91,8 @@ def test_every_pattern_is_a_regular_expression_and_every_include_exists() -> Non
         ("return distinct { count($p) as n }", "distinct", "keyword.other.modifier"),
         ("order { nearest($p.v, $q) } limit 3", "nearest", "support.function.search"),
         ("order { nearest($p.v, $q) } limit 3", "limit", "keyword.control.clause"),
+        ("with distinct { $p, count($q) as $n }", "with", "keyword.control.clause"),
+        ("} union all match { $p: Person }", "union", "keyword.control.clause"),
         ("update Person set { age: 3 } where name = $n", "update", "keyword.control.mutation"),
         ("update Person set { age: 3 } where name = $n", "where", "keyword.control.mutation"),
         ("// query", "// query", "comment.line.double-slash"),

@@ -89,16 +89,45 @@ class MatchClause:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """The body of a read query."""
+class Stage:
+    """`match { … } with { … } …`: what follows begins with its rows, and sees only what it lists.
 
-    match: MatchClause
+    Its columns are those of a `return` whose aliases are variables. Without `match` it follows another stage.
+    """
+
+    match: MatchClause | None
+    returns: ReturnClause
+    having: HavingClause | None
+    order: OrderClause | None
+    skip: PageValue | None
+    limit: PageValue | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The body of a read query; only after a stage it may have no pattern of its own."""
+
+    match: MatchClause | None
     returns: ReturnClause
     order: OrderClause | None
     skip: PageValue | None
     limit: PageValue | None
     span: Span
     having: HavingClause | None = None
+    stages: tuple[Stage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """`part union part …`: the rows of all parts, with `union all` also those that are equal."""
+
+    parts: tuple[Read, ...]
+    keeps_equal: bool
+    order: OrderClause | None
+    skip: PageValue | None
+    limit: PageValue | None
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +220,7 @@ class Query:
     parameters: tuple[ParameterDeclaration, ...]
     description: str | None
     instruction: str | None
-    body: Read | Write
+    body: Read | Union | Write
     span: Span
 
 

@@ -11,6 +11,7 @@ from omnigraph.compiler.ir.pattern import Variable, VariableKind
 from omnigraph.compiler.ir.values import STRING, EdgeEnd, End, EntityId, EntityType, PropertyValue
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build_expressions import TYPE_FUNCTION
+from omnigraph.compiler.typecheck.patterns.united import describe_kind
 from omnigraph.compiler.typecheck.scope import CheckContext, Scope
 from omnigraph.compiler.types import EntityShape, MapField, PropertyType, Scalar
 
@@ -31,7 +32,7 @@ def check_entity_call(
             check.report("T7", message, node.variable.span)
         return None
     if variable.kind not in (VariableKind.NODE, VariableKind.EDGE):
-        message = f"{function} needs a node or an edge, ${name} is a path length"
+        message = f"{function} needs a node or an edge, ${name} is {describe_kind(variable)}"
         check.report("T7", message, node.variable.span)
         return None
     if function == TYPE_FUNCTION:

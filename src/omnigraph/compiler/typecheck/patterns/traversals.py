@@ -8,7 +8,7 @@ from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir.pattern import Traverse, Variable, VariableKind, Way
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
-from omnigraph.compiler.typecheck.patterns.united import describe_types
+from omnigraph.compiler.typecheck.patterns.united import describe_kind, describe_types
 from omnigraph.compiler.typecheck.patterns.ways import (
     ANY_EDGE,
     BoundEnds,
@@ -121,8 +121,8 @@ def _relate(
     source, target = _find_variable(scope, node.source), _find_variable(scope, node.target)
     if (source and source.kind is not VariableKind.NODE) or (target and target.kind is not VariableKind.NODE):
         for end, variable in ((node.source, source), (node.target, target)):
-            if variable is not None and variable.kind is VariableKind.LENGTH:
-                check.report("T5", f"${end.name} is a path length, not a node", end.span)
+            if variable is not None and not variable.type_name:
+                check.report("T5", f"${end.name} is {describe_kind(variable)}, not a node", end.span)
         return None
     if _is_faulty(scope, node.source) or _is_faulty(scope, node.target):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from omnigraph.compiler.catalog.model import EdgeType, NodeType, Property
-from omnigraph.compiler.ir.pattern import Variable
+from omnigraph.compiler.ir.pattern import Variable, VariableKind
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.scope import CheckContext
@@ -50,6 +50,13 @@ def have_same_shape(owners: Sequence[NodeType | EdgeType], name: str) -> bool:
 def describe_types(variable: Variable) -> str:
     """Return the types of a variable in words."""
     return " or ".join(variable.types)
+
+
+def describe_kind(variable: Variable) -> str:
+    """Return what a variable is in words."""
+    if variable.kind is VariableKind.LENGTH:
+        return "a path length"
+    return f"a {describe_types(variable)}" if variable.type_name else "a value"
 
 
 def report_no_property(

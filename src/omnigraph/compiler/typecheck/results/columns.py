@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from omnigraph.compiler.catalog.model import Property
 from omnigraph.compiler.ir import values as ir
 from omnigraph.compiler.ir.conditions import All, Condition
-from omnigraph.compiler.ir.pattern import VariableKind
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build_expressions import ENTITY_FUNCTION
 from omnigraph.compiler.query.spelling import expression_text
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.conditions import check_condition
 from omnigraph.compiler.typecheck.expressions import check_expression, report_unbound
-from omnigraph.compiler.typecheck.patterns.united import have_same_shape
+from omnigraph.compiler.typecheck.patterns.united import describe_kind, have_same_shape
 from omnigraph.compiler.typecheck.results.aggregates import check_aggregate, has_aggregate
 from omnigraph.compiler.typecheck.results.on_groups import NotOfGroup, express_on_groups
-from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
+from omnigraph.compiler.typecheck.results.stages import find_kept, name_variable, report_repeated
+from omnigraph.compiler.typecheck.scope import UNCODED, Bound, CheckContext, Scope
 from omnigraph.compiler.typecheck.typed import TypedProjection
 from omnigraph.compiler.types import Scalar
 
@@ -46,12 +46,20 @@ class ResultColumns:
     """The checked columns of one `return`, and the aggregates that are only computed with."""
 
     def __init__(
-        self, check: CheckContext, scope: Scope, returns: ast.ReturnClause, having: ast.HavingClause | None
+        self,
+        check: CheckContext,
+        scope: Scope,
+        returns: ast.ReturnClause,
+        having: ast.HavingClause | None,
+        binds: bool = False,
     ) -> None:
-        """Check the columns; problems are reported."""
+        """Check the columns; problems are reported. In `with` they bind variables."""
         self._check, self._scope = check, scope
+        self.binds = binds
         self.distinct = returns.distinct
         self._written = [column for item in returns.items for column in self._write_out(item)]
+        if binds:
+            report_repeated(check, returns.items)
         in_having = having is not None and any(map(has_aggregate, having.conditions))
         self.grouped = in_having or any(has_aggregate(item.node) for item in self._written)
         self._hidden: list[ir.Aggregate] = []
@@ -112,12 +120,51 @@ class ResultColumns:
         return None if found is None else ir.GroupValue(position, found.value.type)
 
     def _group_scope(self, names: bool) -> Scope:
-        return Scope(self._scope, groups=self, names_columns=names)
+        found = Scope(self._scope, groups=self, names_columns=names and not self.binds)
+        for name, at in self.positions.items() if names and self.binds else ():
+            column = self.found[at]
+            if column is not None and not find_kept(self._check, self._scope, self._written[at].node):
+                found.bind(name, Bound(None, value=ir.GroupValue(at, column.value.type)))
+        return found
+
+    def row_scope(self) -> Scope:
+        """Return the scope of the sort keys of a stage: what `with` binds, and what it sees."""
+        found = Scope(self._scope)
+        for name, at in self.positions.items():
+            column, node = self.found[at], self._written[at].node
+            kept = find_kept(self._check, self._scope, node)
+            if kept is not None:
+                found.bind(name, Bound(kept))
+            elif column is not None and not isinstance(column.value, ir.Aggregate):
+                found.bind(name, Bound(None, value=column.value))
+        return found
+
+    def bind(self) -> tuple[Scope, tuple[int, ...]]:
+        """Return the scope of what follows a stage, and the variables that hold its columns."""
+        scope = Scope()
+        scope.left_behind = (self._scope.left_behind | set(self._scope.names())) - set(self.positions)
+        for at, item in enumerate(self._written):
+            column = self.found[at]
+            kept = find_kept(self._check, self._scope, item.node)
+            if kept is not None:
+                # The variable may have fewer types than it ranges over, as a filter has seen to.
+                types = self._check.variables[kept.slot].types
+                new = self._check.new_variable(item.name, kept.kind, types, kept.optional)
+                shown = replace(new, type_name=kept.type_name, more_types=kept.more_types)
+                scope.bind(item.name, Bound(shown, is_own=False))
+            elif column is not None:
+                new = self._check.new_value(item.name, column.value.type)
+                scope.bind(item.name, Bound(new, is_own=False))
+            else:
+                scope.bind(item.name, Bound(None))
+        slots = [found.variable.slot for found in scope.own.values() if found.variable is not None]
+        return scope, tuple(slots)
 
     def _write_out(self, item: ast.ReturnItem) -> Iterator[WrittenColumn]:
         node = item.expression
         if not isinstance(node, ast.AllProperties):
-            yield WrittenColumn(item.alias.text if item.alias else column_name(node), node)
+            named = item.alias.text if item.alias else column_name(node)
+            yield WrittenColumn(name_variable(self._check, item) if self.binds else named, node)
             return
         for one in self._properties(node):
             read = ast.PropertyAccess(node.variable, ast.Identifier(one.name, node.span), node.span)
@@ -136,7 +183,7 @@ class ResultColumns:
             return []
         owners = check.owners(found.variable)
         if not owners:
-            what = "a path length" if found.kind is VariableKind.LENGTH else "a value"
+            what = describe_kind(found.variable)
             check.report("T6", f"${name} is {what} and has no properties", node.span)
         shared = [
             item
@@ -165,6 +212,10 @@ class ResultColumns:
 
     def _check_plain(self, node: ast.Expression) -> ir.Value | ir.Aggregate | None:
         check, scope = self._check, self._scope
+        kept = find_kept(check, scope, node) if self.binds else None
+        if kept is not None:
+            one = ir.EntityKey if check.variables[kept.slot].more_types else ir.EntityId
+            return one(kept.slot, kept.optional)
         if isinstance(node, ast.AggregateCall):
             return check_aggregate(check, scope, node)
         if isinstance(node, ast.AliasReference):
@@ -187,10 +238,12 @@ class ResultColumns:
             del self._check.problems[before:]
             if value is not None and value not in self._keys and not isinstance(value, ir.Parameter):
                 message = f"{expression_text(read)} stands outside the aggregates of this expression"
-                hint = "return it as a column too, so that the groups have it, or aggregate it"
+                listed = "list it in with" if self.binds else "return it as a column"
+                hint = f"{listed} too, so that the groups have it, or aggregate it"
                 self._check.report("T9", message, read.span, hint)
                 return
-        self._check.report("T9", "only aggregates, returned columns and constants can stand here", node.span)
+        listed = "what with lists" if self.binds else "returned columns"
+        self._check.report("T9", f"only aggregates, {listed} and constants can stand here", node.span)
 
     def _check_having(self, having: ast.HavingClause) -> Condition | None:
         if not self.grouped:

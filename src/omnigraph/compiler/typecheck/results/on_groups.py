@@ -46,6 +46,7 @@ _READ = (
     ir.EntityKey,
     ir.EdgeEnd,
     ir.PathLength,
+    ir.StageValue,
     ir.TextMatch,
     ir.TextScore,
     ir.VectorDistance,

@@ -57,8 +57,11 @@ class OrderCheck:
 
     def _ordering(self, item: ast.OrderItem) -> TypedOrdering | None:
         node = item.expression
+        value: ir.Value | Output | None
         if isinstance(node, ast.AliasReference):
             value = self._alias(node)
+        elif self.of_columns and isinstance(node, ast.VariableReference) and self._is_bound(node):
+            value = self._column(self.columns.positions[node.name])
         elif isinstance(
             node,
             ast.PropertyAccess
@@ -88,7 +91,15 @@ class OrderCheck:
             return TypedOrdering(value, False)
         return TypedOrdering(value, bool(item.descending))
 
+    def _is_bound(self, node: ast.VariableReference) -> bool:
+        """Return whether a variable is one that the `with` binds whose rows are sorted."""
+        return self.columns.binds and node.name in self.columns.positions
+
     def _alias(self, node: ast.AliasReference) -> ir.Value | Output | None:
+        if self.columns.binds:
+            hint = f"write ${node.name}"
+            self.check.report(UNCODED, f"with binds variables: {node.name!r} is none", node.span, hint)
+            return None
         position = self.columns.positions.get(node.name)
         if position is None:
             message = (
@@ -106,7 +117,8 @@ class OrderCheck:
         elif has_aggregate(node):
             value = self.columns.check_on_groups(node)
         else:
-            value = check_expression(self.check, self.scope, node)
+            scope = self.columns.row_scope() if self.columns.binds else self.scope
+            value = check_expression(self.check, scope, node)
         if value is None:
             return None
         aggregated = has_aggregate(node)
@@ -117,10 +129,12 @@ class OrderCheck:
         if self.columns.has_faults:
             return None
         if aggregated:
-            message = "unsupported ordering expression: an aggregate must also be returned"
+            listed = "listed in with" if self.columns.binds else "returned"
+            message = f"unsupported ordering expression: an aggregate must also be {listed}"
         else:
             rows = "groups" if self.columns.grouped else "distinct rows"
-            message = f"unsupported ordering expression: {rows} can be ordered by returned columns only"
+            listed = "what with lists" if self.columns.binds else "returned columns"
+            message = f"unsupported ordering expression: {rows} can be ordered by {listed} only"
         self.check.report(UNCODED, message, node.span)
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,23 +37,33 @@ class Groups:
         return len(self.first)
 
 
-def aggregate_groups(query: ReadQuery, values: Values, frame: Frame, budget: QueryBudget) -> list[pa.Array]:
-    """Return a column for each projection, with a row for each group."""
+def aggregate_groups(
+    query: ReadQuery, values: Values, frame: Frame, budget: QueryBudget, unread: Collection[int] = ()
+) -> tuple[list[pa.Array], Frame]:
+    """Return a column for each projection, with a row for each group, and an assignment of each.
+
+    Nobody looks at the columns that are `unread`, which are all NULL.
+    """
     keys = [item.value for item in query.projections if item.is_key and not isinstance(item.value, Aggregate)]
     budget.need(_NUMBER_BYTES * frame.rows * (len(keys) + 1))
     groups = group(keys, values, frame)
     rows = frame.take(groups.first) if frame.rows else frame
     columns: list[pa.Array | None] = []
-    for item in query.projections:
+    for at, item in enumerate(query.projections):
         budget.check()
-        if item.on_groups:
+        if at in unread:
+            columns.append(pa.nulls(groups.count))
+        elif item.on_groups:
             columns.append(None)
         elif isinstance(item.value, Aggregate):
             columns.append(aggregate(item.value, values, frame, groups, budget))
         else:
             budget.hold(values.size(item.value, rows))
             columns.append(values.array(item.value, rows))
-    return compute_on_groups(query, columns, groups.count)
+    found, kept = compute_on_groups(query, columns, groups.count)
+    if kept is not None and rows.rows:
+        rows = rows.keep(np.asarray(kept.to_numpy(zero_copy_only=False), dtype=bool))
+    return found, rows
 
 
 def group(keys: list[Value], values: Values, frame: Frame) -> Groups:

@@ -65,8 +65,13 @@ class Matcher:
         budget: QueryBudget,
         best: Mapping[int, Positions],
         trace: Trace | None = None,
+        start: Frame = START,
     ) -> None:
-        """Take a bound query and its plan; `best` has the nodes that a ranking chose, by variable."""
+        """Take a bound query and its plan; `best` has the nodes that a ranking chose, by variable.
+
+        `start` has the rows of an earlier stage, if there is one.
+        """
+        self._start = start
         self._query = query
         self._plan = plan
         self._values = values
@@ -87,7 +92,7 @@ class Matcher:
 
     def frames(self) -> Iterator[Frame]:
         """Yield all assignments of the top block, piece by piece."""
-        return self._run(self._plan.block, self._query.match, START, frozenset(), self._plan.duplicates)
+        return self._run(self._plan.block, self._query.match, self._start, frozenset(), self._plan.duplicates)
 
     def candidates(self, rank: RankNodes) -> Positions:
         """Return the candidates of a ranking."""
@@ -100,7 +105,7 @@ class Matcher:
     def _match_nodes(self, slot: int, plan: BlockPlan) -> Positions:
         """Return the nodes of a variable in the matches of the pattern, without filters on a fusion."""
         block = without_fusions(self._query.match)
-        frames = self._run(plan, block, START, frozenset(), Duplicates.IGNORED)
+        frames = self._run(plan, block, self._start, frozenset(), Duplicates.IGNORED)
         found = distinct(_NO_NODES, *(distinct(frame.columns[slot]) for frame in frames))
         kept: Positions = found[found != NULL]
         return kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -39,19 +39,26 @@ class Shaper:
 
     def result(self, frames: Iterable[Frame]) -> list[pa.Array]:
         """Return a column for each projection."""
+        return self.rows(frames)[0]
+
+    def rows(self, frames: Iterable[Frame], unread: Collection[int] = ()) -> tuple[list[pa.Array], Frame]:
+        """Return a column for each projection, and the assignment that each row, or its group, comes from.
+
+        Nobody looks at the columns that are `unread`, which are all NULL.
+        """
         frame = self._gather(frames)
         query = self._query
         if query.grouped:
-            columns = aggregate_groups(query, self._values, frame, self._budget)
+            columns, frame = aggregate_groups(query, self._values, frame, self._budget, unread)
             if query.distinct:
-                columns = _take_rows(columns, self._distinct(columns))
-            return self._sort_outputs(columns)
+                columns, frame = _take_rows(columns, frame, self._distinct(columns, frame, unread))
+            return self._sort_outputs(columns, frame, unread)
         if query.distinct:
             frame = frame.take(self._distinct_rows(frame))
-            return self._sort_outputs(self._project(frame))
+            return self._sort_outputs(self._project(frame, unread), frame, unread)
         if query.order or self._first or (self._limit is not None and self._limit < frame.rows):
             frame = frame.take(self._order(frame))
-        return self._project(frame)
+        return self._project(frame, unread), frame
 
     def pieces(self, frames: Iterable[Frame], most: int) -> Iterator[list[pa.Array]]:
         """Yield the columns of `most` rows at a time; a result that needs all rows comes as one piece."""
@@ -95,11 +102,16 @@ class Shaper:
         assert self._limit is not None
         return frame.take(np.sort(self._find_first(frame, self._first + self._limit)))
 
-    def _project(self, frame: Frame) -> list[pa.Array]:
+    def _project(self, frame: Frame, unread: Collection[int] = ()) -> list[pa.Array]:
         columns = []
-        self._values.read_ahead(self._output_values, frame)
-        for value in self._output_values:
+        self._values.read_ahead(
+            [value for at, value in enumerate(self._output_values) if at not in unread], frame
+        )
+        for at, value in enumerate(self._output_values):
             self._budget.check()
+            if at in unread:
+                columns.append(pa.nulls(frame.rows))
+                continue
             expected = self._values.size(value, frame)
             self._budget.hold(expected)
             columns.append(self._values.array(value, frame))
@@ -142,15 +154,28 @@ class Shaper:
         ]
         return _first_of_each(codes, frame.rows)
 
-    def _distinct(self, columns: list[pa.Array]) -> Positions:
-        shown = [
-            column
-            for column, item in zip(columns, self._query.projections, strict=True)
-            if not (item.shadowed or item.hidden)
-        ]
-        return _first_of_each([rank(column).codes + 1 for column in shown], len(columns[0]))
+    def _distinct(self, columns: list[pa.Array], frame: Frame, unread: Collection[int]) -> Positions:
+        shown = [at for at, item in enumerate(self._query.projections) if not (item.shadowed or item.hidden)]
+        codes = [self._ranks(at, columns, frame, unread, None) + 1 for at in shown]
+        return _first_of_each(codes, len(columns[0]))
 
-    def _sort_outputs(self, columns: list[pa.Array]) -> list[pa.Array]:
+    def _ranks(
+        self,
+        at: int,
+        columns: list[pa.Array],
+        frame: Frame,
+        unread: Collection[int],
+        rows: Positions | None,
+    ) -> Positions:
+        """Return the ranks of a column of the result in some of its rows, or in all."""
+        value = self._query.projections[at].value
+        if at in unread and not isinstance(value, Aggregate):
+            return self._values.ranks(value, frame if rows is None else frame.take(rows)).codes
+        return rank(columns[at] if rows is None else columns[at].take(pa.array(rows))).codes
+
+    def _sort_outputs(
+        self, columns: list[pa.Array], frame: Frame, unread: Collection[int]
+    ) -> tuple[list[pa.Array], Frame]:
         """Sort groups or distinct rows by their own columns."""
         total = len(columns[0]) if columns else 0
         order = np.arange(total, dtype=np.int64)
@@ -160,14 +185,14 @@ class Shaper:
             codes: list[Positions] = []
             for key in keys:
                 assert isinstance(key.value, Output)
-                column = columns[key.value.projection]
-                found = rank(column if len(order) == total else column.take(pa.array(order))).codes
+                some = None if len(order) == total else order
+                found = self._ranks(key.value.projection, columns, frame, unread, some)
                 codes.append(-found if key.descending else found)
                 if 0 < count < len(order):
                     order, codes = _drop_beyond(order, codes, count)
             order = order[lexical_order(codes)]
         last = total if self._limit is None else self._first + self._limit
-        return _take_rows(columns, order[self._first : last])
+        return _take_rows(columns, frame, order[self._first : last])
 
 
 def _bytes(frame: Frame, rows: int) -> int:
@@ -194,9 +219,10 @@ def _first_of_each(codes: list[Positions], rows: int) -> Positions:
     return np.sort(distinct_rows(combine_keys(codes))[1])
 
 
-def _take_rows(columns: list[pa.Array], rows: Positions) -> list[pa.Array]:
+def _take_rows(columns: list[pa.Array], frame: Frame, rows: Positions) -> tuple[list[pa.Array], Frame]:
     places = pa.array(rows)
-    return [column.take(places) for column in columns]
+    # The one group of no rows has no assignment.
+    return [column.take(places) for column in columns], frame.take(rows) if frame.rows else frame
 
 
 def _count(node: object) -> int | None:

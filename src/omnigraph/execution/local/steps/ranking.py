@@ -17,7 +17,7 @@ from omnigraph.execution.local.steps.values import Scored, Values
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.plan.access import Access
 from omnigraph.execution.plan.nodes import RankNodes, ReadPlan
-from omnigraph.execution.plan.used_variables import parts_of
+from omnigraph.execution.plan.used_variables import own_parts_of
 
 _MAX_NODES_WITHOUT_RANKS = 512
 """The most nodes that are sorted in Python, which is faster than by ranks."""
@@ -131,7 +131,7 @@ def _match_to_plan(query: ReadQuery, plan: ReadPlan) -> Iterator[tuple[tuple[Sco
     A plan is made without parameters, so its scores are matched with those of the query by place.
     """
     steps = {(rank.score, rank.fused): rank for rank in plan.rankings}
-    fusions = zip(parts_of(plan.query, RankFusion), parts_of(query, RankFusion), strict=True)
+    fusions = zip(own_parts_of(plan.query, RankFusion), own_parts_of(query, RankFusion), strict=True)
     for planned, bound in fusions:
         for before, now in zip(planned.rankings, bound.rankings, strict=True):
             yield (now, False), steps[before, False]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from omnigraph.compiler.ir.values import (
     PathLength,
     PropertyValue,
     RankFusion,
+    StageValue,
     TextMatch,
     TextScore,
     Value,
@@ -50,7 +51,9 @@ _PIECE_ROWS = 1 << 10
 class Values:
     """Computes expressions of one query on one snapshot."""
 
-    def __init__(self, query: ReadQuery, views: Views) -> None:
+    def __init__(self, query: ReadQuery, views: Views, before: Mapping[int, pa.Array] | None = None) -> None:
+        """Take a bound query; `before` has the values of earlier stages, by variable."""
+        self._before = before or {}
         self._query = query
         self._views = views
         self._united = frozenset(item.slot for item in query.variables if item.more_types)
@@ -72,6 +75,8 @@ class Values:
             case PathLength():
                 lengths = frame.columns[value.variable]
                 return pa.array(lengths, pa.int64(), mask=lengths == NULL)
+            case StageValue(slot):
+                return self._before[slot].take(pa.array(frame.columns[slot]))
             case TextMatch():
                 return self._text_match(value, frame)
             case TextScore():
@@ -113,6 +118,9 @@ class Values:
                 return sum(
                     column_bytes(*held) for held in self.view(slot).holding(column, frame.columns[slot])
                 )
+            case StageValue(slot):
+                column = self._before[slot]
+                return int(column.nbytes) * frame.rows // max(len(column), 1)
             case EntityMap():
                 return sum(self.size(item, frame) for item in (*value.fixed, *value.properties))
         return 8 * frame.rows
