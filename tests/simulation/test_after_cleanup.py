@@ -401,3 +401,41 @@ def test_a_rebase_of_a_branch_whose_delete_died_says_what_to_do(root: str) -> No
     og.open(root).branches.restore("dev")
     og.open(root).branches.rebase("dev")
     assert names(root, branch="dev") == ["d", "m"]
+
+
+def test_two_drops_for_good_of_one_table_take_each_what_it_says_in_any_order(tmp_path: Path) -> None:
+    """The later one has swept when the earlier one comes to it: what it took does not come back."""
+    root = str(tmp_path / "graph")
+    og.init(root, "node Person { name: String @key  v: I64?  w: I64? }")
+    put(og.open(root), "a", "b")
+    without_v = "node Person { name: String @key  w: I64? }"
+
+    def drop_more() -> None:
+        assert not og.open(root).schema.apply(PEOPLE, allow_data_loss=True).warnings
+
+    # When the plan is gone, and the sweep has not begun.
+    at(Failpoint.PLAN_BEFORE_DELETE, lambda: at(Failpoint.RECOVERY_AFTER_LIST, drop_more))
+    done = og.open(root).schema.apply(without_v, allow_data_loss=True)
+    assert done.commit_id is not None
+    assert names(root) == ["a", "b"]
+    assert_sound(root)
+    with pytest.raises(og.NotFound):
+        og.open(root).snapshot(commit=done.commit_id).table("node:Person")
+
+
+def test_what_a_rebased_branch_was_keeps_the_tables_that_it_had_from_another(tmp_path: Path) -> None:
+    """Until a cleanup drops it: a drop for good on the other branch says nothing of it."""
+    root = str(tmp_path / "graph")
+    graph = og.init(root, f"{PEOPLE}\nnode Thing {{ name: String @key  v: I64? }}")
+    insert = "query q($n: String) { insert Thing { name: $n } }"
+    graph.mutate(insert, {"n": "t1"})
+    graph.branches.create("dev")
+    commit = put(graph, "d", branch="dev")
+    graph.mutate(insert, {"n": "t2"})
+    graph.branches.rebase("dev")
+    graph.schema.apply(f"{PEOPLE}\nnode Thing {{ name: String @key }}", allow_data_loss=True)
+    graph = og.open(root)
+    graph.branches.create("as-it-was", commit=commit)
+    things = "query q() { match { $t: Thing } return { $t.name as name } }"
+    assert graph.query(things, branch="as-it-was").rows == [{"name": "t1"}]
+    assert_sound(root)

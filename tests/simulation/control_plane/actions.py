@@ -214,6 +214,14 @@ def _cleanup(world: World, op: Op, message: str) -> Any:
     return done.errors
 
 
+def _drop(world: World, op: Op, message: str) -> Any:
+    work = Rewrite(message.split(maxsplit=1)[0], op.tables)
+    published = kernel.write(world.opened(), op.branch, work, message, True)
+    if published is not None and published.record is not None:
+        kernel.reclaim(world.opened(), published.record, op.tables)
+    return published
+
+
 def _recover(world: World, op: Op, message: str) -> int:
     return kernel.recover(world.opened())
 
@@ -250,6 +258,7 @@ _ACTIONS = {
     "tag": _tag,
     "untag": _untag,
     "cleanup": _cleanup,
+    "drop": _drop,
     "recover": _recover,
     "read": _read,
     "wait": _wait,

@@ -11,9 +11,11 @@ from omnigraph.base.errors import OmniError
 from omnigraph.base.ids import chain_of
 from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
 from omnigraph.graph.maintenance.verify.verify_history import verify_history
+from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, decode_floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
+from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from simulation.control_plane import kernel
@@ -169,12 +171,27 @@ class _Check:
             elif stored is None and held and self._must_be_kept(ref, head):
                 gone = self.store.deleted.get(layout.record_path(ref.incarnation, ref.seq))
                 self.wrong.append(f"commit {ref} behind {what} has vanished; deleted at {gone}")
-            elif not held and not self.scenario.drops_history and known.operation != "cleanup":
+            elif not (
+                held or self.scenario.drops_history or known.operation == "cleanup"
+            ) and not self._was_dropped_before_restore(ref):
                 self.wrong.append(f"commit {ref} behind {what} was dropped though no limit was given")
             for parent in (known.parent, known.merged_parent):
                 if parent is not None and parent not in seen:
                     seen.add(parent)
                     waiting.append(parent)
+
+    def _was_dropped_before_restore(self, ref: CommitRef) -> bool:
+        """Say whether a cleanup dropped a commit of a deleted branch of which it kept what came later."""
+        if ref.incarnation not in self.archive.ended:
+            return False
+        for path, data in self.store.written:
+            if path.startswith(f"{layout.BRANCHES}/"):
+                made = stored_format.decode_value(data, path, "branch ref", BranchRef)
+                if made.fork is not None and made.fork.incarnation == ref.incarnation:
+                    return False
+            elif path == layout.floor_path(ref.incarnation) and not decode_floor(data, path).holds(ref.seq):
+                return True
+        return False
 
     def _must_be_kept(self, ref: CommitRef, head: CommitRecord) -> bool:
         """Say whether a record that no floor has dropped may not go: with limits, ended chains go whole."""
@@ -205,7 +222,7 @@ class _Check:
 
     def _check_told(self, told: Told, states: list[BranchState]) -> None:
         kind, told_ok = told.op.kind, told.outcome == ACKNOWLEDGED
-        if kind in ("append", "update", "fork"):
+        if kind in ("append", "update", "fork", "drop"):
             if told.outcome == REFUSED:
                 for state in states:
                     found = self.contents.get(state.ref.incarnation, {})

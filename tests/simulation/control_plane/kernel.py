@@ -6,7 +6,7 @@ import logging
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
@@ -14,6 +14,7 @@ from typing import Any
 from unittest.mock import patch
 
 from omnigraph.base import clock
+from omnigraph.base.errors import Contention, Unavailable
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
@@ -290,6 +291,14 @@ def clean_up(core: Core, keep: int | None, grace: float) -> Cleanup:
     """Run a cleanup."""
     settings = replace(core.settings, cleanup_grace_seconds=grace)
     return cleanup(core.truth, settings, CleanupRequest(Limits(keep, idle=False)))
+
+
+def reclaim(core: Core, record: CommitRecord, names: str) -> None:
+    """Drop for good what tables were before a commit, as a schema change does; a failure leaves it soft."""
+    dropped = {record.incarnation: dict.fromkeys((tables.TABLES[name] for name in names), record.seq)}
+    request = CleanupRequest(Limits(deleted=True), dropped_tables=dropped)
+    with suppress(Contention, Unavailable):
+        cleanup(core.truth, core.settings, request)
 
 
 def recover(core: Core) -> int:

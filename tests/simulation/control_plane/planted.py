@@ -97,6 +97,11 @@ FLAWS: dict[str, Flaw] = {
         {"omnigraph.graph.maintenance.cleanup.cleanup.find_published_since": _answer([])},
         "mixed",
     ),
+    "1b_drops_come_back": Flaw(
+        "a drop for good that comes late takes back what a later one of the same table says",
+        {"omnigraph.graph.maintenance.cleanup.retention.join_drops": lambda one, other: {**one, **other}},
+        "drops",
+    ),
     "1b_names_are_not_heeded": Flaw(
         "a cleanup drops what somebody has named since its survey",
         {"omnigraph.graph.maintenance.cleanup.dropping.renew": _not_renewed},

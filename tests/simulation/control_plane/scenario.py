@@ -337,6 +337,31 @@ def _rebases(draw: _Draw) -> None:
         draw.parts.append(some)
 
 
+def _drops(draw: _Draw) -> None:
+    """A table is dropped for good while others stand on its older versions, or take them over."""
+    draw.setup += [Op("create", "a", "main")]
+    draw.setup += [draw.write("a", "main") for _ in range(draw.rng.randint(2, 4))]
+    if draw.chance(0.3):
+        draw.setup.append(draw.cleanup())
+    draw.parts.append([Op("drop", str(draw.one("main", "a")), tables=draw.tables())])
+    makers: Sequence[Callable[[], Op]] = (
+        draw.cleanup,
+        lambda: Op("drop", str(draw.one("main", "a")), tables=draw.tables()),
+        lambda: draw.write("a", "main"),
+        lambda: draw.merge("a"),
+        lambda: draw.merge("main", "a"),
+        lambda: Op("create", "b", str(draw.one("a", "main"))),
+        lambda: Op("tag", str(draw.one("a", "main")), "t", back=draw.rng.randint(0, 2)),
+        lambda: Op("rebase", "a", "main"),
+        lambda: Op("delete", "a"),
+        lambda: Op("restore", "a"),
+        lambda: Op("read", str(draw.one("a", "main"))),
+    )
+    for _ in range(draw.rng.randint(1, 3)):
+        some = [makers[int(draw.rng.random() * len(makers))]() for _ in range(draw.rng.randint(1, 2))]
+        draw.parts.append(some)
+
+
 THEMES: dict[str, Callable[[_Draw], None]] = {
     "mixed": _mixed,
     "merges": _merges,
@@ -346,14 +371,19 @@ THEMES: dict[str, Callable[[_Draw], None]] = {
     "rebases": _rebases,
     "forks": _forks,
     "sleepers": _sleepers,
+    "drops": _drops,
 }
 _WEIGHTS = (3, 3, 1, 2, 2, 2, 2, 2)
+_DROPS = 0.08
+"""Of so many histories the theme is drops for good; the others are what they were before there were any."""
 
 
 def scenario(seed: int, theme: str | None = None) -> Scenario:
     """Return the scenario of a seed."""
     rng = random.Random(seed)
-    chosen = rng.choices(list(THEMES), _WEIGHTS)[0]
+    chosen = rng.choices(list(THEMES)[: len(_WEIGHTS)], _WEIGHTS)[0]
+    if random.Random(f"{seed} drops").random() < _DROPS:
+        chosen = "drops"
     theme = theme or chosen
     draw = _Draw(rng)
     THEMES[theme](draw)

@@ -10,7 +10,7 @@ from omnigraph.graph.backup.manifest import HeldChain, HeldCommit, Manifest
 from omnigraph.graph.backup.seen_chains import ChangedMeanwhile, SeenChain
 from omnigraph.graph.maintenance.missing_commits import Listing, missing_numbers
 from omnigraph.graph.manifest import layout
-from omnigraph.graph.manifest.floors import Floor
+from omnigraph.graph.manifest.floors import Floor, join_drops
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
@@ -164,10 +164,7 @@ class ChainWalk:
         chain.fresh = {seq: record for seq, record in chain.fresh.items() if floor.holds(seq)}
         if not self._keeps_all:
             chain.known = {seq: held for seq, held in chain.known.items() if floor.holds(seq)}
-        tables = dict(chain.dropped_tables)
-        for identity, seq in floor.tables.items():
-            tables[identity] = max(seq, tables.get(identity, 0))
-        chain.dropped_tables = tables
+        chain.dropped_tables = join_drops(chain.dropped_tables, floor.tables)
         chain.starts |= frozenset(floor.starts)
 
     def _describe(self, chain: SeenChain, base: HeldChain | None) -> None:

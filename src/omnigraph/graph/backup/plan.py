@@ -12,7 +12,7 @@ from omnigraph.graph.backup.view import View
 from omnigraph.graph.maintenance.cleanup.retention import ChainView, Limits, RetentionRoots, keep
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned
-from omnigraph.graph.manifest.floors import Floor, runs_of
+from omnigraph.graph.manifest.floors import Floor, join_drops, runs_of
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.manifest.refs import encode_name
 from omnigraph.storage.files.copying import Content
@@ -159,10 +159,8 @@ def manifest_of(
     """Return the manifest of a backup: what was looked at, without what a cleanup has dropped meanwhile."""
     chains: dict[str, HeldChain] = {}
     for seen in view.chains.values():
-        tables = {**seen.dropped_tables}
         floor = floors.get(seen.incarnation)
-        for identity, seq in (floor.tables if floor else {}).items():
-            tables[identity] = max(seq, tables.get(identity, 0))
+        tables = join_drops(seen.dropped_tables, floor.tables if floor else {})
         commits = dict(seen.known)
         for seq, record in seen.fresh.items():
             if (seen.incarnation, seq) not in dropped:

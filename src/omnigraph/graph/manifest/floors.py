@@ -157,6 +157,15 @@ def claim(
     raise Contention("cleanups of this graph follow each other too fast: try again", incarnation=incarnation)
 
 
+def join_drops(*drops: Mapping[str, int]) -> dict[str, int]:
+    """Return what tables were dropped for good by any of these: what is gone does not come back."""
+    joined: dict[str, int] = {}
+    for tables in drops:
+        for identity, seq in tables.items():
+            joined[identity] = max(seq, joined.get(identity, 0))
+    return joined
+
+
 def runs_of(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
     """Return ascending numbers as runs: the first and the last of each."""
     runs: list[tuple[int, int]] = []

@@ -37,6 +37,7 @@ from omnigraph.graph.maintenance.cleanup.retention import ChainView, KeptCommits
 from omnigraph.graph.maintenance.cleanup.survey import LiveNames, Survey, find_published_since, survey
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned, at_work
+from omnigraph.graph.manifest.floors import join_drops
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery.settle import settle_abandoned
@@ -175,15 +176,19 @@ class _CleanupRun:
                         # What had a name when a table was dropped for good has kept it, and others have not.
                         for table in self._select_tables(record, {}):
                             self.marks.add_record([table], is_published=False)
-                elif (incarnation, seq) in kept.history:
+                elif (incarnation, seq) in kept.history or not self._may_drop(incarnation):
                     standing += self._select_tables(record, tables)
         self.marks.add_published(standing)
         for durable in found.look.plans:
             self.marks.add_plan(durable, found.record(durable.plan.base))
 
+    def _may_drop(self, incarnation: str) -> bool:
+        """Return whether commits of a chain may lose tables: floors of others say nothing of the drop."""
+        return not self.identities or incarnation in self.request.dropped_tables
+
     def _find_dropped_tables(self, chain: ChainView) -> Mapping[str, int]:
         stored = chain.floor.floor.tables if chain.floor else {}
-        return {**stored, **self.request.dropped_tables.get(chain.incarnation, {})}
+        return join_drops(stored, self.request.dropped_tables.get(chain.incarnation, {}))
 
     def _select_tables(
         self, record: CommitRecord, dropped: Mapping[str, int]

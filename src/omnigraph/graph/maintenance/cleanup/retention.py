@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from omnigraph.graph.maintenance.first_parent_lines import ChainView, FirstParentLines, Place
 from omnigraph.graph.maintenance.merge_starts import merge_starts
-from omnigraph.graph.manifest.floors import Floor, runs_of
+from omnigraph.graph.manifest.floors import Floor, join_drops, runs_of
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef
 
 __all__ = ["ChainView", "KeptCommits", "Limits", "Place", "RetentionRoots", "floor_of", "is_idle", "keep"]
@@ -110,7 +110,7 @@ def floor_of(chain: ChainView, kept: KeptCommits, dropped_tables: Mapping[str, i
     before = chain.floor.floor if chain.floor else None
     numbers = chain.numbers
     staying = [seq for seq in numbers if (chain.incarnation, seq) in kept]
-    tables = {**(before.tables if before else {}), **dropped_tables}
+    tables = join_drops(before.tables if before else {}, dropped_tables)
     starts = [
         seq for seq in staying if (chain.incarnation, seq) in kept.starts or (before and before.is_start(seq))
     ]
