@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -95,3 +96,13 @@ def test_relative_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text()):
             if "://" not in target:
                 assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_recipes_for_schedulers_compile_and_call_the_steps_of_their_page() -> None:
+    text = (ROOT / "docs/coming-from-delta.md").read_text()
+    recipes = re.findall(r"^```py\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    steps = set(re.findall(r"^def (\w+_people)\(", text, re.MULTILINE))
+    assert (len(recipes), len(steps)) == (2, 3)
+    for recipe in recipes:
+        names = {node.id for node in ast.walk(ast.parse(recipe)) if isinstance(node, ast.Name)}
+        assert steps <= names
