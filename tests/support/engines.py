@@ -39,6 +39,7 @@ def outcome(root: Path, source: Any, engine: str, **options: Any) -> tuple[Any, 
     assert done.engine == engine
     put_away = Path(done.rejected_path).read_text() if done.rejected_path else None
     told = replace(done, commit_id=str(done.commit_id is not None), engine="", seconds=0.0)
+    told = replace(told, phases=dict.fromkeys(told.phases, 0.0), bytes_written=0)
     return told, put_away, said(graph)
 
 

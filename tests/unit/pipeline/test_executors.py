@@ -107,6 +107,7 @@ def _outcome(
     except og.OmniError as error:
         return type(error), str(error), error.details, said(graph)
     told = replace(done, commit_id=None, engine="", engine_reason="", rejected_path=None, seconds=0.0)
+    told = replace(told, phases=dict.fromkeys(told.phases, 0.0), bytes_written=0)
     return told, bad.read_text() if bad.exists() else "", said(graph)
 
 
