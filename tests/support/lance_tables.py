@@ -62,7 +62,7 @@ class Recording(WriteAttempt):
     @property
     def pin(self) -> Pin:
         """The newest staged version."""
-        return self.staged()[TABLE]
+        return self.staged_pins()[TABLE]
 
     def open(self) -> Any:
         """Open the newest version, as the product does."""

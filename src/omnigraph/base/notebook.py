@@ -43,10 +43,10 @@ def shorten(text: str, characters: int = _SHOWN_CHARACTERS) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return "<td><i>null</i></td>"
-    return f"<td>{_text(value if isinstance(value, str) else repr(_bounded(value)))}</td>"
+    return f"<td>{_text(value if isinstance(value, str) else repr(_cut_long(value)))}</td>"
 
 
-def _bounded(value: Any) -> Any:
+def _cut_long(value: Any) -> Any:
     """Return a value of which `repr` is short enough: of a list, what can be shown."""
     return value[:_SHOWN_CHARACTERS] if isinstance(value, list | tuple | bytes) else value
 

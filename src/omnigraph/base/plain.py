@@ -2,8 +2,8 @@
 
 A value is an object of its fields; a field that has its default is left out, so that new fields cost nothing.
 A class that is marked `@listed` is a list of its fields in their order instead, cut where only defaults
-follow. `field(metadata=named("class"))` gives a field another name there, `NOT_STORED` leaves it out. A class
-with a `to_json` and a `from_json` of its own is asked for its form. Sets are sorted: equal values give equal
+follow. `field(metadata=json_name("class"))` gives a field another name there, `NOT_STORED` leaves it out. A
+class with a `to_json` and a `from_json` of its own is asked for its form. Sets are sorted: equal values give equal
 bytes.
 """
 
@@ -26,7 +26,7 @@ _JSON_TYPES = (str, int, float, bool, object, Any)
 _listed: set[type] = set()
 
 
-def named(name: str) -> Mapping[str, Any]:
+def json_name(name: str) -> Mapping[str, Any]:
     """Return the metadata of a field that has another name in the JSON form."""
     return {_NAME: name}
 

@@ -26,7 +26,7 @@ class MissingVectors:
         self._embedder = embedder
         self._again = again
 
-    def pending(self, table: TableType, rows: pa.Table) -> Mapping[str, pa.Array]:
+    def find_pending(self, table: TableType, rows: pa.Table) -> Mapping[str, pa.Array]:
         """Return by property which rows have a NULL that can be computed; compute nothing."""
         found: dict[str, pa.Array] = {}
         for item in _vector_properties(table):
@@ -52,7 +52,7 @@ class MissingVectors:
             return
         for start in range(0, rows.num_rows, _ROWS_PER_PART):
             part = rows.slice(start, _ROWS_PER_PART)
-            for name, wanted in self.pending(table, part).items():
+            for name, wanted in self.find_pending(table, part).items():
                 part = self._fill_property(table.by_name[name], part, wanted)
             yield part
 

@@ -126,7 +126,7 @@ def _create_tables(store: ObjectStore, catalog: Catalog) -> dict[str, WrittenTab
     for table in catalog.tables:
         create_table(attempt, table.table_key, table_schema(table))
     sync_staged(store, attempt)
-    pins = attempt.staged()
+    pins = attempt.staged_pins()
     return {
         table_identity(table): WrittenTable(
             table.table_key, locations[table.table_key], pins[table.table_key], rows=0, fragments=0

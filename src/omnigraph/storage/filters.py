@@ -81,7 +81,9 @@ def _compared_column(column: str, operator: Operator, values: pa.Array) -> Compa
     return ComparedColumn(column, operator, values[0])
 
 
-def matching(dataset: Any, columns: Sequence[str] | None, filter: Filter | None, **options: Any) -> pa.Table:
+def read_filtered(
+    dataset: Any, columns: Sequence[str] | None, filter: Filter | None, **options: Any
+) -> pa.Table:
     """Return columns of the rows that pass a filter; options are those of Lance's scanner."""
     if isinstance(filter, OneOf) and _is_read_instead(filter, dataset):
         return _read_and_compared(dataset, columns, filter, options)

@@ -78,7 +78,7 @@ class SnapshotNamespace:
         """Storage options for Lance."""
         return dict(self._options)
 
-    def pinned(self, table_id: str) -> PinnedTable:
+    def pinned_table(self, table_id: str) -> PinnedTable:
         """Return the version that this view has of a table."""
         return self._table(table_id)
 
@@ -199,13 +199,13 @@ class WriteAttempt(SnapshotNamespace):
         """Put the digest of its sums on the newest staged version."""
         self._staged[table_id][pin.version] = pin
 
-    def staged(self) -> dict[str, Pin]:
+    def staged_pins(self) -> dict[str, Pin]:
         """Return the newest staged pin of every table that this attempt has changed."""
         return {table_id: pins[max(pins)] for table_id, pins in self._staged.items() if pins}
 
     def newest(self) -> dict[str, PinnedTable]:
         """Return every table with its newest version, staged or stored."""
-        staged = self.staged()
+        staged = self.staged_pins()
         return {
             table_id: PinnedTable(table.location, staged.get(table_id, table.pin))
             for table_id, table in self._tables.items()

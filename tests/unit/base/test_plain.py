@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph.base.plain import NOT_STORED, from_plain, listed, named, to_full_object, to_plain
+from omnigraph.base.plain import NOT_STORED, from_plain, json_name, listed, to_full_object, to_plain
 
 
 class Colour(StrEnum):
@@ -31,7 +31,7 @@ class Point:
 @dataclass(frozen=True, slots=True)
 class Shape:
     name: str
-    colour: Colour = field(default=Colour.RED, metadata=named("class"))
+    colour: Colour = field(default=Colour.RED, metadata=json_name("class"))
     centre: Point | None = None
     corners: tuple[Point, ...] = ()
     spans: tuple[tuple[int, int], ...] = ()

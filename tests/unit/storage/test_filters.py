@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.storage import filters
-from omnigraph.storage.filters import ComparedColumn, NullColumn, OneOf, Operator, as_sql, matching
+from omnigraph.storage.filters import ComparedColumn, NullColumn, OneOf, Operator, as_sql, read_filtered
 from omnigraph.storage.indexes.indexes import IndexKind
 from omnigraph.storage.objects import open_store
 from omnigraph.storage.rows.search import nearest
@@ -92,30 +92,30 @@ def asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 def test_a_value_is_found_alone_and_in_a_list(name: str, dataset: Any) -> None:
     values = VALUES[name]
     for place in range(len(values)):
-        assert _rows(matching(dataset, ["row"], OneOf("Value", values.slice(place, 1)))) == [place]
+        assert _rows(read_filtered(dataset, ["row"], OneOf("Value", values.slice(place, 1)))) == [place]
     every = list(range(len(values)))
-    assert _rows(matching(dataset, ["row"], OneOf("Value", values))) == every
-    assert _rows(matching(dataset, ["row"], OneOf("Value", pa.chunked_array([values, values])))) == every
-    assert _rows(matching(dataset, ["row"], OneOf("Value", values.slice(1)))) == every[1:]
+    assert _rows(read_filtered(dataset, ["row"], OneOf("Value", values))) == every
+    assert _rows(read_filtered(dataset, ["row"], OneOf("Value", pa.chunked_array([values, values])))) == every
+    assert _rows(read_filtered(dataset, ["row"], OneOf("Value", values.slice(1)))) == every[1:]
 
 
 @pytest.mark.usefixtures("asked")
 def test_null_is_in_no_list_and_an_empty_list_finds_nothing(name: str, dataset: Any) -> None:
     values = VALUES[name]
     with_null = pa.concat_arrays([values.slice(0, 1), pa.nulls(2, values.type)])
-    assert _rows(matching(dataset, ["row"], OneOf("Value", with_null))) == [0]
+    assert _rows(read_filtered(dataset, ["row"], OneOf("Value", with_null))) == [0]
     for nothing in (values.slice(0, 0), pa.nulls(1, values.type)):
-        assert matching(dataset, ["row"], OneOf("Value", nothing)).num_rows == 0
-    assert _rows(matching(dataset, ["row"], NullColumn("Value"))) == [len(values)]
+        assert read_filtered(dataset, ["row"], OneOf("Value", nothing)).num_rows == 0
+    assert _rows(read_filtered(dataset, ["row"], NullColumn("Value"))) == [len(values)]
 
 
 @pytest.mark.usefixtures("asked")
 def test_the_columns_are_those_that_were_asked_for(dataset: Any) -> None:
     wanted = OneOf("row", pa.array([0]))
-    assert matching(dataset, [], wanted, with_row_id=True).schema.names == ["_rowid"]
-    assert matching(dataset, ["lists"], wanted).schema.names == ["lists"]
-    assert matching(dataset, ["row", "moments"], wanted).schema.names == ["row", "moments"]
-    assert matching(dataset, None, wanted).schema.names == dataset.schema.names
+    assert read_filtered(dataset, [], wanted, with_row_id=True).schema.names == ["_rowid"]
+    assert read_filtered(dataset, ["lists"], wanted).schema.names == ["lists"]
+    assert read_filtered(dataset, ["row", "moments"], wanted).schema.names == ["row", "moments"]
+    assert read_filtered(dataset, None, wanted).schema.names == dataset.schema.names
 
 
 def test_a_value_compares_as_it_does_in_python(name: str, dataset: Any) -> None:
@@ -124,10 +124,10 @@ def test_a_value_compares_as_it_does_in_python(name: str, dataset: Any) -> None:
     for operator, holds in OPERATORS.items():
         for place, value in enumerate(plain):
             expected = [row for row, other in enumerate(plain) if holds(other, value)]
-            found = matching(dataset, ["row"], ComparedColumn("Value", operator, values[place]))
+            found = read_filtered(dataset, ["row"], ComparedColumn("Value", operator, values[place]))
             assert _rows(found) == expected, (operator, value)
         assert (
-            matching(
+            read_filtered(
                 dataset, ["row"], ComparedColumn("Value", operator, pa.scalar(None, values.type))
             ).num_rows
             == 0
@@ -141,7 +141,7 @@ def test_both_zeros_are_one(type_: pa.DataType, tmp_path: Path) -> None:
     dataset = lance.write_dataset(table, str(tmp_path / "t"))
     for zero in (0.0, -0.0):
         for others in ([], [7.0, 8.0, 9.0, 10.0]):
-            found = matching(dataset, ["row"], OneOf("Value", pa.array([zero, *others], type_)))
+            found = read_filtered(dataset, ["row"], OneOf("Value", pa.array([zero, *others], type_)))
             assert _rows(found) == [0, 1]
 
 
@@ -152,7 +152,7 @@ def test_a_float_arrives_with_every_bit(type_: pa.DataType, code: str, tmp_path:
     drawn = {struct.unpack(code, chance.randbytes(size))[0] for _ in range(1500)}
     values = pa.array(sorted(value for value in drawn if math.isfinite(value)), type_)
     dataset = lance.write_dataset(pa.table({"Value": values}), str(tmp_path / "t"))
-    assert matching(dataset, None, OneOf("Value", values))["Value"].combine_chunks().equals(values)
+    assert read_filtered(dataset, None, OneOf("Value", values))["Value"].combine_chunks().equals(values)
 
 
 def test_an_index_answers_what_can_be_told_to_it(name: str, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_list_of_any_length_is_told_or_compared_with_the_same_result(tmp_path:
     dataset = lance.write_dataset(table, str(tmp_path / "t"), max_rows_per_file=50_000)
     for count in (1, 1_000, 2_001, 100_000, 110_000):
         wanted = OneOf("id", pa.concat_arrays([ids.slice(5, count), pa.array(["it's nothing", "it"])]))
-        found = matching(dataset, ["id"], wanted)["id"].combine_chunks()
+        found = read_filtered(dataset, ["id"], wanted)["id"].combine_chunks()
         assert found.equals(ids.slice(5, count))
 
 

@@ -219,7 +219,7 @@ def test_whatever_happens_to_a_table_its_indexes_never_change_an_answer(tmp_path
         table = StagedTable(attempt, TABLE)
         for _ in range(chance.randint(1, 3)):
             _happen(table, chance)
-        folder = folder.at(attempt.pin) if attempt.staged() else folder
+        folder = folder.at(attempt.pin) if attempt.staged_pins() else folder
         _assert_agrees(folder, chance)
 
 

@@ -58,10 +58,10 @@ def _history(store: ObjectStore) -> list[Pin]:
 
     def done(act: Callable[[Any], Any], raw: bool = True) -> None:
         act(open_dataset(attempt, TABLE) if raw else StagedTable(attempt, TABLE))
-        pins.append(attempt.staged()[TABLE])
+        pins.append(attempt.staged_pins()[TABLE])
 
     create_table(attempt, TABLE, SCHEMA)
-    pins.append(attempt.staged()[TABLE])
+    pins.append(attempt.staged_pins()[TABLE])
     for part in range(3):
         rows = _rows(part * 100, 100, large=True)
         done(lambda table, rows=rows: table.append(table.write_rows(rows)), raw=False)

@@ -101,7 +101,7 @@ def _constraints(item: TableType, interfaces: dict[str, InterfaceType]) -> Itera
             yield _columns("index", columns)
     if isinstance(item, NodeType):
         for limits in item.ranges:
-            bounds = ast.RangeBounds(_bound(limits.low), _bound(limits.high))
+            bounds = ast.RangeBounds(_bound_literal(limits.low), _bound_literal(limits.high))
             yield ast.Constraint("range", (ast.Word(limits.property), bounds))
         for check in item.checks:
             yield ast.Constraint("check", (ast.Word(check.property), ast.Literal(check.pattern)))
@@ -154,5 +154,5 @@ def _columns(kind: ast.ConstraintKind, names: tuple[str, ...]) -> ast.Constraint
     return ast.Constraint(kind, tuple(ast.Word(name) for name in names))
 
 
-def _bound(value: int | float | None) -> ast.Literal | None:
+def _bound_literal(value: int | float | None) -> ast.Literal | None:
     return None if value is None else ast.Literal(value)

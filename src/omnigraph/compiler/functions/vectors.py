@@ -41,10 +41,10 @@ def _same_dimension(types: Sequence[PropertyType]) -> bool:
 
 
 def _of_two(compute: Callable[[Components, Components], float]) -> tuple[Overload, ...]:
-    def checked(left: Components, right: Components) -> float:
+    def compute_checked(left: Components, right: Components) -> float:
         return check_float(compute(left, right))
 
-    return (Overload((VECTOR, VECTOR), gives(Scalar.F64), checked, _same_dimension),)
+    return (Overload((VECTOR, VECTOR), gives(Scalar.F64), compute_checked, _same_dimension),)
 
 
 VECTORS: dict[str, tuple[Overload, ...]] = {

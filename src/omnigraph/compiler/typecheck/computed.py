@@ -106,7 +106,10 @@ def _call(
     for value, node in zip(arguments, nodes, strict=True):
         if isinstance(value, Constant) and value.value is None:
             check.report(
-                "T25", f"{_shown(function)} of null is null", node.span, "leave it out, or use coalesce"
+                "T25",
+                f"{_show_function(function)} of null is null",
+                node.span,
+                "leave it out, or use coalesce",
             )
             return None
     if function in VECTORS:
@@ -116,13 +119,13 @@ def _call(
     if form is None:
         found = ", ".join(str(replace(item, nullable=False)) for item in types) or "nothing"
         check.report(
-            "T25", f"{_shown(function)} does not take {found}", span, _hint_at_types(function, types)
+            "T25", f"{_show_function(function)} does not take {found}", span, _hint_at_types(function, types)
         )
         return None
     return Call(function, arguments, form.result(types))
 
 
-def _shown(function: str) -> str:
+def _show_function(function: str) -> str:
     return {NEGATIVE: "-", ITEM: "[…]"}.get(function, function)
 
 
@@ -157,7 +160,11 @@ def _check_coalesce(check: CheckContext, scope: Scope, node: ast.FunctionCall) -
         check.report("T25", "coalesce takes at least two values", node.span)
         return None
     type_ = _common_type(check, "coalesce", arguments, node.arguments)
-    return None if type_ is None else Call(COALESCE, tuple(_typed(item, type_) for item in arguments), type_)
+    return (
+        None
+        if type_ is None
+        else Call(COALESCE, tuple(_give_null_type(item, type_) for item in arguments), type_)
+    )
 
 
 def _check_case(check: CheckContext, scope: Scope, node: ast.CaseExpression) -> Value | None:
@@ -175,14 +182,14 @@ def _check_case(check: CheckContext, scope: Scope, node: ast.CaseExpression) -> 
     if type_ is None:
         return None
     branches = tuple(
-        CaseChoice(condition, _typed(value, type_))
+        CaseChoice(condition, _give_null_type(value, type_))
         for condition, value in zip(conditions, values, strict=True)
         if condition is not None
     )
-    return Case(branches, _typed(otherwise, type_), type_)
+    return Case(branches, _give_null_type(otherwise, type_), type_)
 
 
-def _typed(value: Value, type_: PropertyType) -> Value:
+def _give_null_type(value: Value, type_: PropertyType) -> Value:
     """Return a NULL as one of a type."""
     return Constant(None, type_) if isinstance(value, Constant) and value.value is None else value
 

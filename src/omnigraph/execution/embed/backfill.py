@@ -108,7 +108,7 @@ class EmbedWork:
         columns = _columns(narrowed) if has_blobs else schema.names
         for lacking in self._find_lacking(stored, narrowed, columns):
             found = True
-            for name, wanted in self._vectors.pending(narrowed, lacking).items():
+            for name, wanted in self._vectors.find_pending(narrowed, lacking).items():
                 full_name = f"{table.name}.{name}"
                 self.embedded[full_name] = self.embedded.get(full_name, 0) + pc.sum(wanted).as_py()
             whole = _read_whole_rows(stored, table, lacking["id"]) if has_blobs else lacking.cast(schema)
@@ -124,7 +124,7 @@ class EmbedWork:
         for batch in stored.batches(columns):
             for start in range(0, batch.num_rows, _ROWS_PER_PART):
                 rows = pa.Table.from_batches([batch.slice(start, _ROWS_PER_PART)])
-                pending = list(self._vectors.pending(narrowed, rows).values())
+                pending = list(self._vectors.find_pending(narrowed, rows).values())
                 if pending:
                     yield rows.filter(reduce(pc.or_, pending))
 

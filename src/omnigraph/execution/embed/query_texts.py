@@ -113,7 +113,7 @@ def _find_missing_vectors(catalog: Catalog, statement: Statement) -> Iterator[tu
     if isinstance(statement, InsertNode):
         table, values = catalog.node(statement.type_name), statement.values
     elif isinstance(statement, Update | Upsert) and statement.table.kind == "node":
-        table, values = catalog.node(statement.table.type_name), _assigned(statement)
+        table, values = catalog.node(statement.table.type_name), _assignments_of(statement)
     else:
         return
     assert isinstance(table, NodeType)
@@ -158,7 +158,7 @@ def _add_vectors(
     return statement
 
 
-def _assigned(statement: Update | Upsert) -> tuple[Assignment, ...]:
+def _assignments_of(statement: Update | Upsert) -> tuple[Assignment, ...]:
     return statement.assignments if isinstance(statement, Update) else statement.given
 
 

@@ -25,7 +25,7 @@ def find_rejected(executor: Executor, order: ReadOrder, base: WriteBase) -> Reje
     """Return the places of the records to leave out so that the rest is valid, with the reasons."""
     read = executor.read(replace(order, writes=False, limit=_NO_LIMIT), base)
     rejected: Rejected = {}
-    _blame([problem for _, problem in read.problems.found()], rejected)
+    _blame([problem for _, problem in read.problems.list_first()], rejected)
     # Of several records at one place all are left out, including valid ones.
     is_shared = bool(rejected) and len(order.source.type_names()) > 1
     tables = [read.tables[key].table for key in sorted(read.tables)]

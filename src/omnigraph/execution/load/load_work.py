@@ -105,7 +105,7 @@ class LoadWork:
         self._catalog = self._catalog_at(base.state.head.schema)
         with self.metrics.spend("read"):
             self._read = self._read_source(base)
-        with self._writing():
+        with self._finish_reads_on_failure():
             self._read.problems.raise_if_any()
         for part in self._read.tables.values():
             self._counts(part.table)[part.table.name] = part.rows
@@ -143,7 +143,7 @@ class LoadWork:
     def apply(self, base: WriteBase) -> None:
         """Check the rows together with what is stored, and stage the tables."""
         self._complete_again(base)
-        with self._writing():
+        with self._finish_reads_on_failure():
             with self.metrics.spend("check"):
                 images = {} if self._is_surely_right(base) else self._check_exactly(base)
             parts = sorted(self._read.tables.items())
@@ -153,7 +153,7 @@ class LoadWork:
                 )
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _finish_reads_on_failure(self) -> Iterator[None]:
         """On failure, wait until no file is being written."""
         try:
             yield

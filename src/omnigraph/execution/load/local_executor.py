@@ -79,7 +79,7 @@ class LocalExecutor(Executor):
             order.vectors,
             order.limit,
             budget,
-            PatchedTables(base.pinned()) if order.mode == "patch" else None,
+            PatchedTables(base.view_pinned()) if order.mode == "patch" else None,
         )
 
         def wait() -> None:

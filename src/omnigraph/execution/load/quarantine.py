@@ -54,7 +54,7 @@ class Quarantine:
             self.discard()
             yield lambda place, record: None
             return
-        with self._writing():
+        with self._translate_write_errors():
             file = self._draft.open("w", encoding="utf-8")
         with file:
 
@@ -64,11 +64,11 @@ class Quarantine:
                     PROBLEMS_MEMBER: [problem.message for problem in rejected[place]],
                 }
                 line = json.dumps({**_as_record(record), **reasons}, allow_nan=False)
-                with self._writing():
+                with self._translate_write_errors():
                     file.write(line + "\n")
 
             yield put_away
-            with self._writing():
+            with self._translate_write_errors():
                 file.flush()
                 os.fsync(file.fileno())
 
@@ -87,7 +87,7 @@ class Quarantine:
         """Rename the draft to the wanted name, or to the first free one with a number."""
         if not self._draft.exists():
             return
-        with self._writing():
+        with self._translate_write_errors():
             names = (Path(f"{self._wanted}.{number}") for number in count(2))
             self.path = next(
                 path for path in chain([self._wanted], names) if _link_if_free(self._draft, path)
@@ -95,11 +95,11 @@ class Quarantine:
 
     def discard(self) -> None:
         """Delete the draft: nothing was loaded, so nothing was left out."""
-        with self._writing():
+        with self._translate_write_errors():
             self._draft.unlink(missing_ok=True)
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _translate_write_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

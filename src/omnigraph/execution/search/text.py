@@ -62,7 +62,7 @@ class Postings:
         np.cumsum(np.bincount(terms[first], minlength=len(words)), out=starts[1:])
         return Postings(words, starts, texts[first], counts, lengths)
 
-    def holding(self, word: str) -> tuple[Numbers, Numbers]:
+    def occurrences(self, word: str) -> tuple[Numbers, Numbers]:
         """Return the texts that contain a word, and how often."""
         term = self.words.get(word)
         if term is None:
@@ -92,13 +92,13 @@ class TextIndex:
         parts = sum(part.nbytes + part.lengths.nbytes for part in self._parts)
         return parts + sum(item.nbytes for item in counted)
 
-    def matching(self, query: str, max_edits: int) -> Mask:
+    def contains_word(self, query: str, max_edits: int) -> Mask:
         """Return for each text whether it contains a word of the query, or one within `max_edits`."""
         found = np.zeros(len(self._lengths), dtype=bool)
         wanted = set(tokens(query))
         for start, part in zip(self._starts, self._parts, strict=False):
             for word in _find_near(wanted, part.words, max_edits) if max_edits else wanted:
-                found[start + part.holding(word)[0]] = True
+                found[start + part.occurrences(word)[0]] = True
         return found if self._live is None else found & self._live
 
     def scores(self, query: str) -> tuple[Numbers, Scores]:
@@ -107,7 +107,7 @@ class TextIndex:
         weights: list[Scores] = [np.empty(0)]
         for word in dict.fromkeys(tokens(query)):
             checkpoint()
-            texts, counts = self._holding(word)
+            texts, counts = self._occurrences(word)
             if len(texts):
                 places.append(texts)
                 weights.append(self._weights(texts, counts, len(texts)))
@@ -155,7 +155,7 @@ class TextIndex:
         """Return how often some texts contain a word."""
         found = np.zeros(len(texts), dtype=np.int64)
         for start, part in zip(self._starts, self._parts, strict=False):
-            holding, counts = part.holding(word)
+            holding, counts = part.occurrences(word)
             if len(holding):
                 at = np.minimum(np.searchsorted(holding, texts - start), len(holding) - 1)
                 found += np.where(holding[at] == texts - start, counts[at], 0)
@@ -193,8 +193,8 @@ class TextIndex:
         count = int(known.sum())
         return count, int(self._lengths[known].sum()) / max(count, 1)
 
-    def _holding(self, word: str) -> tuple[Numbers, Numbers]:
-        found = [part.holding(word) for part in self._parts]
+    def _occurrences(self, word: str) -> tuple[Numbers, Numbers]:
+        found = [part.occurrences(word) for part in self._parts]
         if not found:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         texts = np.concatenate([start + item[0] for start, item in zip(self._starts, found, strict=False)])

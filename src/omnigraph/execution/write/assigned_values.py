@@ -166,7 +166,7 @@ def _compute_one(subject: str, value: Value, type_: PropertyType, place: str) ->
     if any(values_read(value)):
         return value
     (found,) = plain_values(value, _ONE_ROW)
-    return Constant(_stored(subject, found, replace(type_, nullable=True), place), type_)
+    return Constant(_convert_computed(subject, found, replace(type_, nullable=True), place), type_)
 
 
 def _compute_id(type_name: str, name: str, value: Value, place: str) -> Value:
@@ -181,12 +181,12 @@ def _compute_id(type_name: str, name: str, value: Value, place: str) -> Value:
 def _compute(table: TableType, item: Assignment, rows: pa.Table, place: str) -> list[Any]:
     subject, type_ = f"{table.name}.{item.property.name}", replace(item.property.type, nullable=True)
     return [
-        _stored(subject, value, type_, f"{place}, {table.kind} {id_!r}")
+        _convert_computed(subject, value, type_, f"{place}, {table.kind} {id_!r}")
         for value, id_ in zip(plain_values(item.value, rows), rows["id"].to_pylist(), strict=True)
     ]
 
 
-def _stored(subject: str, value: Any, type_: PropertyType, place: str) -> Any:
+def _convert_computed(subject: str, value: Any, type_: PropertyType, place: str) -> Any:
     """Return a computed value as it is stored; a NULL is judged later, with the other rules."""
     try:
         if isinstance(value, Failed):

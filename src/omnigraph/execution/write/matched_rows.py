@@ -72,7 +72,7 @@ class MatchedValues:
             return [id_of_end(value.value, value.type)] * len(found)  # the key of a node
         return found
 
-    def stored(self, table: TableType, items: Sequence[Assignment]) -> list[dict[str, Any]]:
+    def assigned_rows(self, table: TableType, items: Sequence[Assignment]) -> list[dict[str, Any]]:
         """Return what each row assigns, with the vectors of texts that have none."""
         columns = {item.property.name: self._column(table, item) for item in items}
         given = {item.property.name: item.value for item in items}

@@ -39,7 +39,9 @@ class MatchedStatements:
     def insert(self, place: int, pending: PendingTable, statement: InsertNode | InsertEdge) -> int:
         """Insert a row for each row of the match; return how many there are."""
         table = pending.table
-        rows = self._with_ends(table, self.matching.stored(table, statement.values), _ends_of(statement))
+        rows = self._with_ends(
+            table, self.matching.assigned_rows(table, statement.values), _ends_of(statement)
+        )
         if table.key:
             for row in rows:
                 require_key(table, row, self.matching.place)
@@ -55,7 +57,7 @@ class MatchedStatements:
     def upsert(self, pending: PendingTable, statement: Upsert) -> int:
         """Set what is given in the rows that are named, and add those that are not there."""
         table, place = pending.table, self.matching.place
-        rows = self._with_ends(table, self.matching.stored(table, statement.given), statement.ends)
+        rows = self._with_ends(table, self.matching.assigned_rows(table, statement.given), statement.ends)
         if table.key:
             for row in rows:
                 require_key(table, row, place)
@@ -79,7 +81,7 @@ class MatchedStatements:
     def update(self, pending: PendingTable, statement: MatchedUpdate) -> int:
         """Set properties of the rows that were matched."""
         ids = self._matched_ids(statement.row)
-        rows = self.matching.stored(pending.table, statement.assignments)
+        rows = self.matching.assigned_rows(pending.table, statement.assignments)
         known = [(id_, row) for id_, row in zip(ids, rows, strict=True) if id_ is not None]
         united = unite_rows(pending.table, known, self.matching.place)
         names = list(rows[0]) if rows else [item.property.name for item in statement.assignments]

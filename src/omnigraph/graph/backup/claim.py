@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from omnigraph.base.errors import AlreadyExists, Contention, NotFound, OmniError, PreconditionFailed
 from omnigraph.base.ids import new_ulid
-from omnigraph.base.plain import named
+from omnigraph.base.plain import json_name
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.storage.objects import ObjectStore
@@ -29,10 +29,10 @@ class RestoreClaim:
     """Which backup is being restored, the id that the graph will have, and the run that fills the root."""
 
     backup: str
-    graph_id: str = field(metadata=named("graph"))
+    graph_id: str = field(metadata=json_name("graph"))
     run: str = field(default_factory=new_ulid)
     """A fencing token: who finds another one here was overtaken."""
-    is_sealed: bool = field(default=False, metadata=named("sealed"))
+    is_sealed: bool = field(default=False, metadata=json_name("sealed"))
     """Set when everything but the stamp is there."""
 
     def encode(self) -> bytes:

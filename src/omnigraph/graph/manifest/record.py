@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from omnigraph.base.errors import BadInput, ResourceLimit
-from omnigraph.base.plain import NOT_STORED, listed, named
+from omnigraph.base.plain import NOT_STORED, json_name, listed
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.storage.namespace import Pin, PinnedTable
@@ -158,7 +158,7 @@ class CommitRecord:
     created_at: int
     """Microseconds; never smaller than the parent's, nor than the moment in the commit's id."""
     operation: str
-    commit_class: CommitClass = field(default=CommitClass.LOGICAL, metadata=named("class"))
+    commit_class: CommitClass = field(default=CommitClass.LOGICAL, metadata=json_name("class"))
     content: str = ""
     """The newest logical commit up to this one: what the graph says is what it said then."""
     actor: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import AlreadyExists, NotAGraph, NotFound
-from omnigraph.base.plain import named
+from omnigraph.base.plain import json_name
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
@@ -17,7 +17,7 @@ from omnigraph.storage.objects.lost_answers import put_over
 class Stamp:
     """A graph's identity, its storage format, and the incarnation of its main branch."""
 
-    graph_id: str = field(metadata=named("graph"))
+    graph_id: str = field(metadata=json_name("graph"))
     main: str
     created_at: int
     format: int = stored_format.CURRENT

@@ -22,7 +22,7 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
-from omnigraph.base.plain import named
+from omnigraph.base.plain import json_name
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.chain import Chains
@@ -39,7 +39,7 @@ class StoredTag:
     """A tag: its name, the commit that it names, and who made it when."""
 
     name: str
-    ref: CommitRef = field(metadata=named("commit"))
+    ref: CommitRef = field(metadata=json_name("commit"))
     branch: str
     created_at: int
     actor: str | None = None

@@ -164,7 +164,7 @@ class TableMerge:
         if changed:
             rows = pa.concat_tables([rows, from_plain(self.type, changed)])
         delta = self._delta(rows, removed)
-        standing = self._standing(delta.touched) if not chosen else None
+        standing = self._find_target_rows(delta.touched) if not chosen else None
         return MergedRows(delta, self._counts(apart, outcomes), standing, conflicts)
 
     def take_theirs(self, whole: bool) -> TableDelta:
@@ -254,7 +254,7 @@ class TableMerge:
             found, updated=found.updated.filter(pa.array(kept)), updated_rows=(old[kept], new[kept])
         )
 
-    def _standing(self, touched: pa.Array) -> TargetRows:
+    def _find_target_rows(self, touched: pa.Array) -> TargetRows:
         """Return the rows that stand under these ids here; what this side left alone is where it was."""
         here, there = self.changes_here, self.changes_there
         own, left = (

@@ -40,9 +40,9 @@ def convert_maps(
     count = len(fixed_fields(shape))
     stored = maps.field(count)
     properties = [convert(stored.field(at), item.type) for at, item in enumerate(shape.fields)]
-    inner = _struct(properties, _called(property_names(shape), names), absent)
+    inner = _struct(properties, _names_for(property_names(shape), names), absent)
     fixed = [maps.field(at) for at in range(count)]
-    return _struct([*fixed, inner], _called([*fixed_fields(shape), PROPERTIES], names), absent)
+    return _struct([*fixed, inner], _names_for([*fixed_fields(shape), PROPERTIES], names), absent)
 
 
 def maps_to_plain(maps: pa.Array, type_: PropertyType) -> list[Any]:
@@ -67,7 +67,7 @@ def maps_to_plain(maps: pa.Array, type_: PropertyType) -> list[Any]:
     ]
 
 
-def _called(own: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+def _names_for(own: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     return names[: len(own)] if names else own
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from omnigraph.base.ids import new_commit_id, ulid_time_us
-from omnigraph.base.plain import listed, named
+from omnigraph.base.plain import json_name, listed
 from omnigraph.graph.manifest.chain import stamp_time
 from omnigraph.graph.manifest.record import (
     CommitClass,
@@ -80,7 +80,7 @@ class PublishPlan:
     """The head that the plan was prepared on."""
     expected_schema: str
     operation: str
-    commit_class: CommitClass = field(metadata=named("class"))
+    commit_class: CommitClass = field(metadata=json_name("class"))
     reads: Mapping[str, ExpectedTable]
     """By table identity: every table that was read or written on top of."""
     writes: Mapping[str, WrittenTable]

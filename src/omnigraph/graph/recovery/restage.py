@@ -60,7 +60,7 @@ def _apply(
         table.merge(changes.rows)
     if changes.gone:
         table.delete(changes.gone)
-    if expected.key not in attempt.staged():
+    if expected.key not in attempt.staged_pins():
         return None
     size = table.state
     return WrittenTable(written.key, written.location, table.seal(), size.rows, size.fragments)

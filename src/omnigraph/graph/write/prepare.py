@@ -64,7 +64,7 @@ class Preparation:
         """Whether the commit changes what the graph says."""
         return self.work.commit_class is CommitClass.LOGICAL
 
-    def held(self) -> AbstractContextManager[None]:
+    def hold_base(self) -> AbstractContextManager[None]:
         """Return a block in which cleanups are asked to leave alone what a long write stands on."""
         return keep_held(self._hold, self._look_at_lists, self.request.lasting)
 

@@ -48,7 +48,7 @@ class RetriedWrite:
     def run(self) -> Published | None:
         """Carry the work out, and take its durable plan back unless only recovery can tell its outcome."""
         try:
-            with self._held():
+            with self._hold_base():
                 published = self._stage() or self._attempts()
         except (OmniError, OSError) as error:
             if self._sent and _outcome_is_unknown(error):
@@ -62,8 +62,8 @@ class RetriedWrite:
         self._own_plan.forget()
         return published
 
-    def _held(self) -> AbstractContextManager[None]:
-        return self._prepared.held() if self._prepared.request.durable else nullcontext()
+    def _hold_base(self) -> AbstractContextManager[None]:
+        return self._prepared.hold_base() if self._prepared.request.durable else nullcontext()
 
     def _stage(self) -> Published | None:
         """Stage, again on the newest state when a cleanup has taken the one that it was begun on.

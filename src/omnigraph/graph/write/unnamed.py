@@ -40,7 +40,7 @@ def commit_to_fork(
     origin_of_new = replace(origin, ref=ref)
     request = replace(request, staged_behind=newest_cleanup(truth, origin_of_new))
     write = Preparation(truth, settings, request, work, origin_of_new, claim)
-    with write.held():
+    with write.hold_base():
         return _begin_fork(truth, request, write, origin, ref, source)
 
 

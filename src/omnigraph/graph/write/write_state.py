@@ -53,7 +53,7 @@ class WriteBase:
         self._reads.add(key)
         return self._entries[key][1]
 
-    def pinned(self) -> SnapshotNamespace:
+    def view_pinned(self) -> SnapshotNamespace:
         """Return the tables as they are stored, for other processes to read and to write data files of."""
         pins = {key: entry.pinned for key, (_, entry) in self._entries.items()}
         return SnapshotNamespace(self._store.root_uri, self._store.lance_options(), pins)
@@ -79,7 +79,7 @@ class WriteBase:
 
     def move_to(self, state: BranchState) -> None:
         """Stand on another state of the branch; tables that are the same there stay open."""
-        staged = self._attempt.staged()
+        staged = self._attempt.staged_pins()
         before, self._entries = self._entries, _by_key(state)
         self._attempt.repin({key: item[1].pinned for key, item in self._entries.items()})
         self._tables = {
@@ -128,12 +128,12 @@ class WriteBase:
 
     def list_written(self) -> list[str]:
         """Return the keys of the stored tables that have a staged version."""
-        return sorted(key for key in self._attempt.staged() if key not in self._created)
+        return sorted(key for key in self._attempt.staged_pins() if key not in self._created)
 
     @property
     def is_untouched(self) -> bool:
         """Whether nothing has been staged on this state."""
-        staged = self._attempt.staged() or self._renamed or self._dropped or self._adopted
+        staged = self._attempt.staged_pins() or self._renamed or self._dropped or self._adopted
         return not (staged or self.schema or self.merged_parent)
 
     def note_distinct(self, key: str, counts: Mapping[str, int]) -> None:
@@ -163,7 +163,7 @@ class WriteBase:
 
     def writes(self) -> dict[str, WrittenTable]:
         """Return the staged versions, by table identity."""
-        staged = self._attempt.staged()
+        staged = self._attempt.staged_pins()
         written: dict[str, WrittenTable] = {}
         for key, pin in sorted(staged.items()):
             if key in self._created:

@@ -122,12 +122,12 @@ class SparkExecutor(Executor):
         task = ReadTask(
             order.catalog,
             self._splits,
-            base.pinned() if order.writes else None,
+            base.view_pinned() if order.writes else None,
             int.from_bytes(clock.current().random_bytes(8), "big"),
             order.limit,
             order.vectors,
             self._skip_by_split(order.skip or frozenset()),
-            PatchedTables(base.pinned()) if order.mode == "patch" else None,
+            PatchedTables(base.view_pinned()) if order.mode == "patch" else None,
         )
         outcomes, keys = self._run(order, base, task)
         self._firsts = first_places(self._splits, outcomes)

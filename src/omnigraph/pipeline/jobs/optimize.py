@@ -47,7 +47,7 @@ class SparkMaintenance:
 
     def fold(self, base: WriteBase, key: str, names: Sequence[str]) -> IndexChanges:
         """Add new rows to indexes, one index per task."""
-        steps = [FoldIndex(base.store, base.view_staged().pinned(key), key, name) for name in names]
+        steps = [FoldIndex(base.store, base.view_staged().pinned_table(key), key, name) for name in names]
         changes = IndexChanges()
         for folded in _raise_first_error(self._run(steps, f"folding new rows into the indexes of {key}")):
             changes = changes.then(folded)

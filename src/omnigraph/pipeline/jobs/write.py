@@ -91,7 +91,7 @@ class RowStaging:
         hold.place()  # tasks of other processes open what the branch has now, whatever cleanups do meanwhile
         base = WriteBase(graph._core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
-        pinned = base.pinned()
+        pinned = base.view_pinned()
         patched = PatchedTables(pinned) if mode == "patch" else None
         catalog = graph.catalog_at(state.head.schema)
         vectors = MissingVectors(graph.embedder)

@@ -52,7 +52,7 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
         base = WriteBase(graph._core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
         vectors = MissingVectors(graph.embedder)
-        self._task = ReadTask(graph.catalog_at(self._schema), (), base.pinned(), key, SHOWN, vectors)
+        self._task = ReadTask(graph.catalog_at(self._schema), (), base.view_pinned(), key, SHOWN, vectors)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Check the new rows of a partition and stage them."""

@@ -31,7 +31,7 @@ class JoinedKeys:
         if base.rely_on(table.table_key).rows == 0:
             return JoinedRows(self._spark.createDataFrame([], PAIR_FIELDS), is_empty=True)
         parts = cores_of(self._spark)
-        task = StoredTask(base.pinned(), table, tuple(columns), self._key, parts)
+        task = StoredTask(base.view_pinned(), table, tuple(columns), self._key, parts)
         return JoinedRows(self._spark.range(0, parts, 1, parts).mapInArrow(task.__call__, PAIR_FIELDS))
 
 

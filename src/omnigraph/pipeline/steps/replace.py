@@ -31,7 +31,9 @@ def replace_stored(spark: Any, base: WriteBase, key: str, parts: Sequence[Staged
     written = [part for part in parts if part.rows]
     with spark_errors(f"merging into {key}"):
         there = _run(spark, StoredIds(view, key, stored), len(stored), STORED_FIELDS)
-        coming = _run(spark, LoadedIds(base.store, view.pinned(key), written), len(written), LOADED_FIELDS)
+        coming = _run(
+            spark, LoadedIds(base.store, view.pinned_table(key), written), len(written), LOADED_FIELDS
+        )
         found = there.join(coming, "id", "left_semi").select("fragment", "address")
         deleting = DeleteRows(view, key)
 

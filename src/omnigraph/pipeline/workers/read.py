@@ -96,7 +96,7 @@ class FrameTask:
 def _fill_outcome(outcome: SplitOutcome, task: SplitTask, key: int, writes: bool) -> dict[str, Hashes]:
     """Fill in the outcome of a task that has run, and return the hashes of the keys."""
     outcome.records, outcome.occurring = task.records, frozenset(task.occurring)
-    outcome.problems, outcome.total = task.problems.found(), task.problems.total
+    outcome.problems, outcome.total = task.problems.list_first(), task.problems.total
     is_written = writes and not task.problems.total
     hashes: dict[str, Hashes] = {}
     for name, intake in task.intakes.items():

@@ -18,12 +18,12 @@ def seal(attempt: WriteAttempt, table_id: str) -> Pin:
     Files of the version that the attempt began with are known by its sums. What is new is read, unless who
     wrote it has hashed it already.
     """
-    pin, folder = attempt.staged()[table_id], attempt.folder(table_id)
+    pin, folder = attempt.staged_pins()[table_id], attempt.folder(table_id)
     if pin.sums or not keeps_sums(folder):
         return pin
     files = read_files(attempt.manifest(table_id, pin), folder.inside(pin.path))
     try:
-        sums = compute(folder, files, _before(folder, attempt.pinned(table_id).pin))
+        sums = compute(folder, files, _before(folder, attempt.pinned_table(table_id).pin))
         sealed = replace(pin, sums=put_sums(folder, pin, sums))
     except NotFound as error:
         raise HistoricalVersionReclaimed(

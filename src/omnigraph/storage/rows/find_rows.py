@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.base import telemetry
-from omnigraph.storage.filters import Filter, matching
+from omnigraph.storage.filters import Filter, read_filtered
 from omnigraph.storage.indexes.indexes import IndexKind, list_indexes
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.tables.table import Table
@@ -26,7 +26,7 @@ def find_rows(table: Table, filter: Filter | None, columns: Sequence[str]) -> pa
     """Return the rows that pass a filter: the columns, `_rowid` and `_rowaddr`."""
     telemetry.count("tables.finds")
     with translate_errors("looking for rows", reading=True):
-        return matching(table.dataset, columns, filter, with_row_id=True, with_row_address=True)
+        return read_filtered(table.dataset, columns, filter, with_row_id=True, with_row_address=True)
 
 
 def read_rows(table: Table, row_ids: npt.NDArray[np.int64], column: str) -> pa.Array:

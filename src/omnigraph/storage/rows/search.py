@@ -117,7 +117,7 @@ def rows_to_look_at(table: Table, column: str, query: str, columns: Sequence[str
         return None
     telemetry.count("tables.finds")
     names = [*columns, ROW_ID, ROW_ADDRESS]
-    found = [_holding(table, column, query, columns)] if tokens(query) else []
+    found = [_search_words(table, column, query, columns)] if tokens(query) else []
     covered = _find_covered(table, column)
     with translate_errors(f"searching {column} for words", reading=True):
         rest = [item for item in table.dataset.get_fragments() if item.fragment_id not in covered]
@@ -130,7 +130,7 @@ def rows_to_look_at(table: Table, column: str, query: str, columns: Sequence[str
     return pa.concat_tables([item.select(names) for item in found])
 
 
-def _holding(table: Table, column: str, query: str, columns: Sequence[str]) -> pa.Table:
+def _search_words(table: Table, column: str, query: str, columns: Sequence[str]) -> pa.Table:
     """Return the rows that hold a word of a query, as the index says."""
     with translate_errors(f"searching {column} for words", reading=True):
         found = table.dataset.scanner(

@@ -19,10 +19,10 @@ def add_column(dataset: Any, field: pa.Field, fill: Callable[[int], pa.Array] | 
     schema = pa.schema([field])
 
     @lance.batch_udf(output_schema=schema)  # type: ignore[untyped-decorator]
-    def filled(batch: pa.RecordBatch) -> pa.RecordBatch:
+    def fill_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([fill(batch.num_rows)], schema=schema)
 
-    dataset.add_columns(filled, read_columns=["id"])
+    dataset.add_columns(fill_batch, read_columns=["id"])
 
 
 def change_columns(dataset: Any, alterations: Sequence[Mapping[str, Any]]) -> None:

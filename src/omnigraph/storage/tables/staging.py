@@ -207,7 +207,7 @@ class StagedTable:
         """Delete rows by id and return how many there were; no rows, no new version."""
         wanted = OneOf("id", pa.array(ids, pa.string()))
         with translate_errors(f"deleting from {self._table_id}"):
-            found = filters.matching(self._dataset, [], wanted, with_row_id=True)
+            found = filters.read_filtered(self._dataset, [], wanted, with_row_id=True)
             if found.num_rows:
                 self._delete_rows(found["_rowid"])
         return int(found.num_rows)
@@ -309,7 +309,7 @@ class StagedTable:
     def scan(self, columns: Sequence[str], filter: Filter | None = None) -> pa.Table:
         """Return columns of the rows that pass the filter in the newest staged version; blobs as bytes."""
         with translate_errors(f"scanning {self._table_id}", reading=True):
-            return filters.matching(self._dataset, columns, filter, blob_handling="all_binary")
+            return filters.read_filtered(self._dataset, columns, filter, blob_handling="all_binary")
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield columns of all rows of the newest staged version, batch by batch."""

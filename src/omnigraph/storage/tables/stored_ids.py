@@ -16,7 +16,7 @@ def find_stored_ids(dataset: Any, table_uri: str, wanted: set[str]) -> set[str]:
     stored, suspects = _compare_with_known_files(dataset, table_uri, wanted)
     if suspects:
         among = OneOf("id", pa.array(wanted, pa.string()))
-        found = filters.matching(dataset, ["id"], among, fragments=suspects)
+        found = filters.read_filtered(dataset, ["id"], among, fragments=suspects)
         stored.update(found["id"].to_pylist())
     return stored
 

@@ -191,7 +191,7 @@ class Table:
     def scan(self, columns: Sequence[str] | None = None, filter: Filter | None = None) -> pa.Table:
         """Return the rows that pass the filter, with the given columns."""
         with translate_errors(f"scanning table {self._name}", reading=True):
-            return filters.matching(self._dataset, columns or None, filter)
+            return filters.read_filtered(self._dataset, columns or None, filter)
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield all rows, batch by batch."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from omnigraph.base import telemetry
 from omnigraph.base.errors import CorruptState
-from omnigraph.storage.filters import OneOf, as_sql, matching
+from omnigraph.storage.filters import OneOf, as_sql, read_filtered
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables.columns import LAST_CHANGED
@@ -156,7 +156,7 @@ def read_blobs(table: Table, rows: NDArray[np.uint64], column: str) -> list[byte
 def find_rows(table: Table, ids: pa.Array) -> tuple[pa.Array, NDArray[np.uint64]]:
     """Return those of the ids that a version holds, and their row ids."""
     with translate_errors("looking up rows", reading=True):
-        found = matching(table.dataset, ["id"], OneOf("id", ids), with_row_id=True)
+        found = read_filtered(table.dataset, ["id"], OneOf("id", ids), with_row_id=True)
     return found["id"].combine_chunks(), found["_rowid"].to_numpy()
 
 

@@ -27,4 +27,4 @@ def sync_staged(store: ObjectStore, attempt: WriteAttempt) -> None:
     """Flush every version that a write attempt would publish."""
     if store.flushes:
         newest = attempt.newest()
-        sync_versions(store, [(attempt.pinned(key), newest[key]) for key in attempt.staged()])
+        sync_versions(store, [(attempt.pinned_table(key), newest[key]) for key in attempt.staged_pins()])

@@ -74,7 +74,7 @@ def read(path: Path, quick: bool, expect_quick: bool = False) -> Outcome:
             rows += [(key, at["_place"], at["_explicit"], "") for at in keys]
     told = [
         (item.rule, item.type_name, item.property, item.place, item.message)
-        for _, item in job.problems.found()
+        for _, item in job.problems.list_first()
     ]
     return sorted(rows), sorted(told, key=repr)
 

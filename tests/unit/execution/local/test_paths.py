@@ -318,7 +318,7 @@ def test_threads_share_what_storage_has_found(uri: str) -> None:
         try:
             for name in names[first::2] * 8:
                 positions = stored.find(OneOf("name", pa.array([name])), ("name",), True)
-                held = stored.holding("name", positions)
+                held = stored.find_column("name", positions)
                 assert held is None or held[0].take(pa.array(held[1])).to_pylist() == [name]
                 read = stored.read("name", positions)
                 assert read is not None and read.to_pylist() == [name]
@@ -330,7 +330,7 @@ def test_threads_share_what_storage_has_found(uri: str) -> None:
             while not done.is_set():
                 assert stored.nbytes >= 0
                 for _ in range(50):
-                    stored.holding("no such column", pa.array([1]).to_numpy())
+                    stored.find_column("no such column", pa.array([1]).to_numpy())
         except BaseException as error:
             failures.append(error)
 

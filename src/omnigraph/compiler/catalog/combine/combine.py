@@ -111,13 +111,13 @@ class _Combining:
                     return self._as_a_whole(error)
             if broken is None:
                 return Combination(retire_ids(made, *self._catalogs.values()), text)
-            clash, owner, id_ = self._broken(made, broken)
+            clash, owner, id_ = self._find_broken_rule(made, broken)
             side = self.settle(clash)
             if side is None:
                 return Combination(None, clashes=tuple(self._left.values()))
             _take_property(facts, self._sides, side, owner, id_)
 
-    def _broken(self, catalog: Catalog, broken: tuple[str, str, str]) -> tuple[Clash, TypeId, int]:
+    def _find_broken_rule(self, catalog: Catalog, broken: tuple[str, str, str]) -> tuple[Clash, TypeId, int]:
         name, property_name, message = broken
         node = catalog.node(name)
         assert node is not None

@@ -109,7 +109,7 @@ class _ThreeWayType:
             if same_members(ours, theirs):
                 return dict(ours)
             how = "added" if base is None else "changed"
-            return self._chosen(id_, "definition", f"both sides {how} {name}, differently")
+            return self._choose_side(id_, "definition", f"both sides {how} {name}, differently")
         kept = theirs if ours is None else ours
         keeper = self._theirs if ours is None else self._ours
         assert kept is not None
@@ -117,9 +117,11 @@ class _ThreeWayType:
             return dict(kept)
         if same_members(base, kept) and not _is_needed(id_, self._base, keeper):
             return None
-        return self._chosen(id_, "drop", f"one side dropped {name} and the other changed it or its rules")
+        return self._choose_side(
+            id_, "drop", f"one side dropped {name} and the other changed it or its rules"
+        )
 
-    def _chosen(self, id_: int, what: str, message: str) -> Said | None:
+    def _choose_side(self, id_: int, what: str, message: str) -> Said | None:
         side = self._settle(self._shows.property_clash(self._id, id_, what, message))
         three: dict[Side, TypeFacts] = {"base": self._base, "ours": self._ours, "theirs": self._theirs}
         if side is not None:

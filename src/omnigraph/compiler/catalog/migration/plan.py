@@ -62,7 +62,7 @@ class MigrationPlan:
         """Raise SchemaWouldDrop with the list of what the plan would drop, if there is anything."""
         if not self.drops:
             return
-        names = [_dropped(step) for step in self.drops]
+        names = [_describe_drop(step) for step in self.drops]
         more = f" and {len(names) - _MAX_NAMED_DROPS} more" if len(names) > _MAX_NAMED_DROPS else ""
         raise SchemaWouldDrop(
             f"the new schema leaves out {', '.join(names[:_MAX_NAMED_DROPS])}{more}; nothing was changed. "
@@ -109,7 +109,7 @@ def steps_between(accepted: Catalog, target: Catalog) -> tuple[Step, ...]:
     return _order_steps(accepted, target, "soft")
 
 
-def _dropped(step: DropType | DropProperty) -> str:
+def _describe_drop(step: DropType | DropProperty) -> str:
     if isinstance(step, DropType):
         return f"{step.type_kind} {step.name}"
     return f"{step.type_kind} {step.type_name}.{step.property_name}"

@@ -40,16 +40,16 @@ def check_statement(check: CheckContext, node: ast.Statement, matched: Scope | N
     """Return the typed statement, or None after reporting its problems; `matched` has what a match binds."""
     before = len(check.problems)
     if isinstance(node, ast.MatchedUpdateStatement | ast.MatchedDeleteStatement):
-        statement: Statement | None = _matched(check, matched, node)
+        statement: Statement | None = _type_matched(check, matched, node)
     elif matched is not None and isinstance(node, ast.UpdateStatement | ast.DeleteStatement):
         refuse_where(check, node)
         return None
     else:
-        statement = _typed(check, node, matched)
+        statement = _type_statement(check, node, matched)
     return statement if len(check.problems) == before else None
 
 
-def _matched(
+def _type_matched(
     check: CheckContext, matched: Scope | None, node: ast.MatchedUpdateStatement | ast.MatchedDeleteStatement
 ) -> Statement | None:
     found = find_matched(check, matched, node.variable)
@@ -66,7 +66,7 @@ def _matched(
     return MatchedUpdate(table, entity, values)
 
 
-def _typed(
+def _type_statement(
     check: CheckContext,
     node: ast.InsertStatement | ast.UpsertStatement | ast.UpdateStatement | ast.DeleteStatement,
     matched: Scope | None,

@@ -142,7 +142,7 @@ class StoredHashes:
             return
         needs_ids = self.ids is not None or not self.columns
         names = list(dict.fromkeys([*(["id"] if needs_ids else []), *self.columns]))
-        for batch in Table(open_dataset(self.base.pinned(), key), key).batches(names):
+        for batch in Table(open_dataset(self.base.view_pinned(), key), key).batches(names):
             ids, hashes = hash_pairs(self.table, pa.Table.from_batches([batch]), self.columns, self.key)
             yield hashes if self.ids is None else hashes[self.ids.flags(ids) == self.has_ids]
 

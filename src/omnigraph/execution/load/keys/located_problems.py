@@ -28,7 +28,7 @@ class PlacedProblems:
             if len(self._found) > 8 * self._limit:
                 self._found = self._first()
 
-    def found(self) -> list[tuple[int, Problem]]:
+    def list_first(self) -> list[tuple[int, Problem]]:
         """Return the first problems, each with its place."""
         return [(place, problem) for place, _, problem in self._first()]
 

@@ -25,7 +25,7 @@ Pending = Callable[[TableType, pa.Table], Mapping[str, pa.Array]]
 """Returns, by property, which rows have a NULL that the sink will compute."""
 
 
-def nothing_pending(_: TableType, __: pa.Table) -> Mapping[str, pa.Array]:
+def find_nothing_pending(_: TableType, __: pa.Table) -> Mapping[str, pa.Array]:
     """Return no pending values: every NULL stays."""
     return {}
 
@@ -39,7 +39,7 @@ class TableIntake:
     report: Callable[[Sequence[Problem]], None]
     place_of: Callable[[int], RecordPlace]
     """Returns the location of a record, from its place."""
-    pending: Pending = nothing_pending
+    pending: Pending = find_nothing_pending
     budget: KeyBudget | None = None
     """The memory for keys; None for no limit."""
     distinct: bool = False

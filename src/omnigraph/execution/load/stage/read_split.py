@@ -17,7 +17,7 @@ from omnigraph.execution.load.keys.key_spool import KeyBudget
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.parse.strict_json import BadRecord, RecordReader, Row, parse_line
 from omnigraph.execution.load.sources.source import LoadSource
-from omnigraph.execution.load.stage.intake import Sink, TableIntake, nothing_pending
+from omnigraph.execution.load.stage.intake import Sink, TableIntake, find_nothing_pending
 from omnigraph.execution.load.stage.parallel_blocks import Read, read_ahead
 from omnigraph.execution.load.stage.patches import ROWS_PER_LOOKUP, PatchedTables
 from omnigraph.execution.load.stage.sinks import RowSink
@@ -97,7 +97,7 @@ class SplitTask:
                 self._write(table),
                 self.problems.add,
                 self._source.locate,
-                self._vectors.pending if self._vectors else nothing_pending,
+                self._vectors.find_pending if self._vectors else find_nothing_pending,
                 self._budget,
                 self._source.is_distinct(table.name),
             )

@@ -120,7 +120,7 @@ class Base:
 
         return make_once(self._kept, ("distinct", direction), make)
 
-    def repeated(self, direction: Direction) -> RepeatedPairs:
+    def repeated_pairs(self, direction: Direction) -> RepeatedPairs:
         """Return the pairs of nodes that several edges connect."""
         self.neighbours(direction)
         return cast(RepeatedPairs, self._kept["repeated", direction])
@@ -153,7 +153,7 @@ def find_ends(rows: TableView, sources: TableView, targets: TableView, edges: Po
 def _find_nodes(rows: TableView, column: str, nodes: TableView, edges: Positions) -> Positions:
     if len(edges) == 0:
         return np.empty(0, dtype=np.int64)
-    values = rows.parted(column)
+    values = rows.parted_column(column)
     first = values.parts[0]
     is_first = len(edges) == len(first) and edges[0] == 0 and edges[-1] == len(first) - 1
     ids: pa.Array = first if is_first else values.take(edges)
@@ -171,7 +171,7 @@ def _large_rows(view: TableView) -> int:
 
 def _make_id_lookup(nodes: TableView, count: int) -> Lookup:
     """Return a look-up of the ids of the first `count` nodes as they are now."""
-    parts = nodes.parted("id").parts[: 1 if count else 0]
+    parts = nodes.parted_column("id").parts[: 1 if count else 0]
     live = None if nodes.live is None else nodes.live[:count]
     return Lookup(
         PartedColumn.of(parts or [pa.nulls(0, pa.string())]), nodes.hash_tables("id")[: len(parts)], live

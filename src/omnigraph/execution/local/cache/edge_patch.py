@@ -119,7 +119,7 @@ class Patch:
         places, stay = whole.expand(known)
         starts = known[places]
         if len(self.gone):
-            near_gone, far_gone = base.repeated(direction).without(gone[0], gone[1])
+            near_gone, far_gone = base.repeated_pairs(direction).without(gone[0], gone[1])
             width = int(max(stay.max(initial=0), far_gone.max(initial=0))) + 1
             kept = ~np.isin(starts * width + stay, near_gone * width + far_gone)
             starts, stay = starts[kept], stay[kept]
@@ -166,12 +166,12 @@ class PatchedLists:
         known = np.where(inside < self.base.nodes, inside, NULL)
         begins, counts = self.base.begins[known], self.base.degrees[known]
         if len(self.changed):
-            at, is_changed = self.replaced(inside)
+            at, is_changed = self.find_replaced(inside)
             begins = np.where(is_changed, self.lists.begins[at] + len(self.base.far), begins)
             counts = np.where(is_changed, self.lists.degrees[at], counts)
         return begins, counts
 
-    def replaced(self, inside: Positions) -> tuple[Positions, Mask]:
+    def find_replaced(self, inside: Positions) -> tuple[Positions, Mask]:
         """Return the number of the list that replaces that of each node, and whether there is one."""
         at = np.minimum(np.searchsorted(self.changed, inside), len(self.changed) - 1)
         return at, self.changed[at] == inside
@@ -239,7 +239,7 @@ class PatchedNeighbours:
         start, end = lists.moved.in_base(near), self.moved.in_base(far)
         found = lists.base.contains(np.where(start < lists.base.nodes, start, NULL), end)
         if len(lists.changed):
-            at, is_changed = lists.replaced(start)
+            at, is_changed = lists.find_replaced(start)
             found[is_changed] = lists.lists.contains(at[is_changed], end[is_changed])
         return found
 
@@ -315,7 +315,7 @@ def _find_moved(ids: Lookup, nodes: TableView, count: int) -> MovedNodes:
     later = later[~_is_among(later, nodes.deleted)]
     if len(later) == 0 or count == 0:
         return MovedNodes(_NO_POSITIONS, _NO_POSITIONS)
-    old = ids.find_each(nodes.parted("id").take(later))
+    old = ids.find_each(nodes.parted_column("id").take(later))
     known = old != NULL
     order = np.argsort(old[known])
     return MovedNodes(old[known][order], later[known][order])

@@ -107,12 +107,12 @@ class Parts:
 
         return [make_part(run) for run in self.runs]
 
-    def deleted(self) -> Positions:
+    def deleted_positions(self) -> Positions:
         """Return the sorted positions of the deleted rows."""
         found, start = [_NONE], 0
         for fragment in self._fragments:
             if fragment.deletion is not None:
-                found.append(self._deleted_in(fragment) + start)
+                found.append(self._deleted_positions_of(fragment) + start)
             start += fragment.rows
         return np.concatenate(found)
 
@@ -230,12 +230,12 @@ class Parts:
         for fragment in part.fragments:
             if fragment.deletion is not None and fragment.deletion != self._here[fragment.files].deletion:
                 deleted = self._older.deleted.get((fragment.files, fragment.deletion))
-                now = self._deleted_in(self._here[fragment.files])
+                now = self._deleted_positions_of(self._here[fragment.files])
                 if deleted is None or len(np.setdiff1d(deleted, now, assume_unique=True)):
                     return False
         return True
 
-    def _deleted_in(self, fragment: Fragment) -> Positions:
+    def _deleted_positions_of(self, fragment: Fragment) -> Positions:
         if fragment.deletion is None:
             return _NONE
         place = (fragment.files, fragment.deletion)

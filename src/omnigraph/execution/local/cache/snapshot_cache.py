@@ -55,7 +55,7 @@ class Views(AvailableData):
             )
         return found
 
-    def united(self, variable: Variable) -> UnitedTables:
+    def united_tables(self, variable: Variable) -> UnitedTables:
         """Return the tables of the types of a variable, one after the other."""
         key = (variable.kind, variable.types)
         found = self._united.get(key)

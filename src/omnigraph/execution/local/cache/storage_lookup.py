@@ -109,7 +109,7 @@ class StorageLookup:
             return None
         self._count(1)
         index = TextIndex([Postings.of(found[column].combine_chunks())], None)
-        return self._keep(found.filter(pa.array(index.matching(text, 0)))).positions
+        return self._keep(found.filter(pa.array(index.contains_word(text, 0)))).positions
 
     def nearest(
         self, column: str, vector: tuple[float, ...], count: int, among: Positions | None
@@ -132,7 +132,7 @@ class StorageLookup:
         is_known = bool((found[DISTANCE].to_numpy() < 1 - _DISTANCE_ROUNDING).all())
         return self._keep(found).positions if is_known else None
 
-    def holding(self, column: str, positions: Positions) -> tuple[pa.Array, Positions] | None:
+    def find_column(self, column: str, positions: Positions) -> tuple[pa.Array, Positions] | None:
         """Return a kept array with a column of some rows, and their places in it; None without one."""
         for found in reversed(self._found):
             places = found.places(positions) if column in found.columns.column_names else None
@@ -143,13 +143,13 @@ class StorageLookup:
     def can_read(self, columns: Sequence[str], positions: Positions) -> bool:
         """Return whether these rows were found here; columns that are not kept are then read together."""
         if len(positions) > MAX_LOOKUPS:
-            return all(self.holding(column, positions) is not None for column in columns)
+            return all(self.find_column(column, positions) is not None for column in columns)
         known, row_ids = self._known
         rows = np.unique(positions)
         places = _find_places(known, rows)
         if places is None:
             return False
-        missing = [column for column in columns if self.holding(column, positions) is None]
+        missing = [column for column in columns if self.find_column(column, positions) is None]
         if len(missing) > 1:
             found = read_rows_of(self._table, row_ids[places].astype(np.int64), missing)
             with acquire_cancellable(self._lock):
@@ -158,7 +158,7 @@ class StorageLookup:
 
     def read(self, column: str, positions: Positions) -> pa.Array | None:
         """Return a column of rows that were found here, if it is kept or the rows are few; else None."""
-        held = self.holding(column, positions)
+        held = self.find_column(column, positions)
         if held is not None:
             return held[0].take(pa.array(held[1]))
         if len(positions) > MAX_LOOKUPS:

@@ -108,7 +108,7 @@ class TableView:
         """The sorted positions of the deleted rows."""
         if self._deleted is None:
             with acquire_cancellable(self._lock):
-                self._deleted = self._parts.deleted()
+                self._deleted = self._parts.deleted_positions()
         return self._deleted
 
     @property
@@ -132,7 +132,7 @@ class TableView:
                     self._grew()
         return found
 
-    def parted(self, name: str) -> PartedColumn:
+    def parted_column(self, name: str) -> PartedColumn:
         """Return a whole column without copying what other versions have of it."""
         found = self._parted.get(name)
         if found is None:
@@ -176,19 +176,19 @@ class TableView:
             if found is not None:
                 return found
         if len(positions) * _ROWS_PER_TAKEN_ROW < self.rows and name not in self._columns:
-            return self.parted(name).take(positions, nulls)
+            return self.parted_column(name).take(positions, nulls)
         whole = self.column(name)
         if positions is self._positions and len(positions) == self.rows:
             return whole
         return PartedColumn.of([whole]).take(positions, nulls)
 
-    def holding(self, name: str, positions: Positions) -> list[tuple[pa.Array, Positions]]:
+    def arrays_with(self, name: str, positions: Positions) -> list[tuple[pa.Array, Positions]]:
         """Return arrays that have a column of some rows together, and the places of the rows in each."""
         in_memory = name in self._columns or name in self._parted
-        found = None if in_memory else self.stored.holding(name, positions)
+        found = None if in_memory else self.stored.find_column(name, positions)
         if found is not None:
             return [found]
-        column = self.parted(name)
+        column = self.parted_column(name)
         if len(column.parts) == 1 or name in self._columns or column.nbytes > _MAX_PARTED_BYTES:
             return [(self.column(name), positions)]
         return [(part, rows) for part, rows, _ in column.split(positions)]
@@ -241,7 +241,7 @@ class TableView:
     def lookup(self, name: str) -> Lookup:
         """Return the hash table of a column."""
         return self._derive(
-            "lookup", name, lambda: Lookup(self.parted(name), self.hash_tables(name), self.live)
+            "lookup", name, lambda: Lookup(self.parted_column(name), self.hash_tables(name), self.live)
         )
 
     def hash_tables(self, name: str) -> list[HashTable]:

@@ -240,7 +240,7 @@ class Matcher:
     def _scan(self, action: ScanNodes, block: Block, frame: Frame) -> Frame:
         slot, nodes = action.variable, self._scan_nodes(action, block)
         if action.join is not None:
-            places, found = self._join(action, block, nodes).matching(frame)
+            places, found = self._join(action, block, nodes).equal_pairs(frame)
             return frame.take(places, {slot: found})
         if frame is START:
             return Frame(len(nodes), {slot: nodes})

@@ -39,7 +39,7 @@ class Scans:
         if len(paths) == 1:
             return self._nodes(slot, self._values.view(slot), paths[0], conditions)
         found = []
-        for part, path in zip(self._values.united(slot).parts, paths, strict=True):
+        for part, path in zip(self._values.united_tables(slot).parts, paths, strict=True):
             own = [(number, rewrite(condition, slot, part.owner)) for number, condition in conditions]
             found.append(self._nodes(slot, part.view, path, own, part.begin))
         return np.concatenate(found)

@@ -28,9 +28,9 @@ class ValueJoin:
         counts = [term.counts(frame) for term in self._terms]
         return counts[0] if len(counts) == 1 else np.sum(counts, axis=0)
 
-    def matching(self, frame: Frame) -> tuple[Positions, Positions]:
+    def equal_pairs(self, frame: Frame) -> tuple[Positions, Positions]:
         """Return pairs of a row and a node with equal values, each pair once."""
-        pairs = [term.matching(frame) for term in self._terms]
+        pairs = [term.equal_pairs(frame) for term in self._terms]
         if len(pairs) == 1:
             return pairs[0]
         once = distinct(*(places * self._width + found for places, found in pairs))
@@ -52,7 +52,7 @@ class _EqualValues:
     def counts(self, frame: Frame) -> Positions:
         return self._lists.degrees[self._of(frame)]
 
-    def matching(self, frame: Frame) -> tuple[Positions, Positions]:
+    def equal_pairs(self, frame: Frame) -> tuple[Positions, Positions]:
         return self._lists.expand(self._of(frame))
 
     def _of(self, frame: Frame) -> Positions:

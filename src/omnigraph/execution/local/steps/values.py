@@ -110,13 +110,13 @@ class Values:
                 if slot in self._united:
                     return sum(
                         column_bytes(*held)
-                        for view, stored, positions in self.united(slot).parts_with(
+                        for view, stored, positions in self.united_tables(slot).parts_with(
                             value, frame.columns[slot]
                         )
-                        for held in view.holding(stored, positions)
+                        for held in view.arrays_with(stored, positions)
                     )
                 return sum(
-                    column_bytes(*held) for held in self.view(slot).holding(column, frame.columns[slot])
+                    column_bytes(*held) for held in self.view(slot).arrays_with(column, frame.columns[slot])
                 )
             case StageValue(slot):
                 column = self._before[slot]
@@ -152,19 +152,19 @@ class Values:
         assert not variable.more_types, "a variable over several types has several tables"
         return self._views.table(f"{variable.kind.value}:{variable.type_name}")
 
-    def united(self, slot: int) -> UnitedTables:
+    def united_tables(self, slot: int) -> UnitedTables:
         """Return the tables of a variable, one after the other."""
-        return self._views.united(self._query.variables[slot])
+        return self._views.united_tables(self._query.variables[slot])
 
     def rows(self, slot: int) -> int:
         """Return how many positions a variable has."""
-        return self.united(slot).rows if slot in self._united else self.view(slot).rows
+        return self.united_tables(slot).rows if slot in self._united else self.view(slot).rows
 
     def _take(self, value: StoredValue, frame: Frame) -> pa.Array:
         slot = value.variable
         positions, optional = frame.columns[slot], self._query.variables[slot].optional
         if slot in self._united or isinstance(value, EntityType | EntityKey):
-            return self.united(slot).take(value, positions)
+            return self.united_tables(slot).take(value, positions)
         return self.view(slot).take(_column(value)[1], positions, optional)
 
     def _text_match(self, value: TextMatch, frame: Frame) -> pa.Array:
@@ -173,7 +173,9 @@ class Values:
             present = self._take(value.field, frame).is_valid()
             if value.text.value is None:
                 return pa.nulls(frame.rows, pa.bool_())
-            matching = self.view(slot).texts(value.field.declared.name).matching(str(value.text.value), edits)
+            matching = (
+                self.view(slot).texts(value.field.declared.name).contains_word(str(value.text.value), edits)
+            )
             found = matching[frame.columns[slot]] if len(matching) else np.zeros(frame.rows, dtype=bool)
             return pa.array(found, mask=~np.asarray(present.to_numpy(zero_copy_only=False)))
         verdicts: list[bool | None] = []

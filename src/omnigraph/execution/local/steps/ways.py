@@ -133,9 +133,9 @@ class UnitedEdges:
         self._views = views
         self._traverse = traverse
         self.source, self.target = (
-            views.united(variables[slot]) for slot in (traverse.source, traverse.target)
+            views.united_tables(variables[slot]) for slot in (traverse.source, traverse.target)
         )
-        self.edges = None if traverse.edge is None else views.united(variables[traverse.edge])
+        self.edges = None if traverse.edge is None else views.united_tables(variables[traverse.edge])
         self._near, self._far = self.source, self.target
         self._made: dict[tuple[bool, Direction], UnitedNeighbours | UnitedIncident] = {}
         if (traverse.low, traverse.high) != (1, 1):
@@ -213,7 +213,7 @@ class UnitedEdges:
             assert edge is not None
             names |= {edge.source, edge.target}
         first, *more = sorted(names)
-        return self._views.united(Variable(-1, None, VariableKind.NODE, first, more_types=tuple(more)))
+        return self._views.united_tables(Variable(-1, None, VariableKind.NODE, first, more_types=tuple(more)))
 
 
 def _stored_directions(way: Direction, direction: Direction, edge: EdgeType) -> tuple[Direction, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from omnigraph.base.plain import named, to_full_object
+from omnigraph.base.plain import json_name, to_full_object
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.storage.indexes.indexes import IndexKind, TableIndex, partitions_for
@@ -20,7 +20,7 @@ _PARTITION_GROWTH = 2
 class WantedIndex:
     """An index that a table should have."""
 
-    column: str = field(metadata=named("property"))
+    column: str = field(metadata=json_name("property"))
     kind: IndexKind
 
     def to_json(self) -> dict[str, Any]:

@@ -26,8 +26,8 @@ def decide_schema(sides: Sides, schemas: Schemas, answers: Resolutions) -> Sides
         schemas.get(record.schema).catalog for record in (sides.base, sides.ours, sides.theirs)
     )
     wrote: dict[Side, set[int]] = {
-        "ours": _written(sides.base, sides.ours, sides.theirs),
-        "theirs": _written(sides.base, sides.theirs, sides.ours),
+        "ours": _find_written_types(sides.base, sides.ours, sides.theirs),
+        "theirs": _find_written_types(sides.base, sides.theirs, sides.ours),
     }
     if not any(wrote.values()):
         if _plain(theirs) in (_plain(base), _plain(ours)):
@@ -58,7 +58,7 @@ def put_schema(sides: Sides, schemas: Schemas) -> str | None:
     return schemas.put(StoredSchema(kept, theirs.source))
 
 
-def _written(base: CommitRecord, keeper: CommitRecord, dropper: CommitRecord) -> set[int]:
+def _find_written_types(base: CommitRecord, keeper: CommitRecord, dropper: CommitRecord) -> set[int]:
     """Return the numbers of the types that one side dropped and of which the other changed the table."""
     return {
         int(identity.partition("-")[0], 16)

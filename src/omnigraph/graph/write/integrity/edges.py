@@ -22,11 +22,11 @@ def check_new_ends(catalog: Catalog, deltas: Deltas, stored: StoredData) -> Iter
             continue
         for column, node in (("src", edge.source), ("dst", edge.target)):
             ends = delta.rows[column].combine_chunks()
-            missing = _missing(catalog, node, ends, deltas, stored)
+            missing = _find_missing(catalog, node, ends, deltas, stored)
             if len(missing) == 0:
                 continue
             for row in pc.indices_nonzero(pc.is_in(ends, missing)).to_pylist():
-                yield _dangling(edge, column, ends[row].as_py(), node, delta.place(row))
+                yield _dangling_problem(edge, column, ends[row].as_py(), node, delta.place(row))
 
 
 def check_kept_edges(catalog: Catalog, deltas: Deltas, stored: StoredData) -> Iterator[Problem]:
@@ -43,7 +43,7 @@ def check_kept_edges(catalog: Catalog, deltas: Deltas, stored: StoredData) -> It
                     yield from _find_left_behind(edge, column, node, gone, deltas, stored)
 
 
-def _missing(catalog: Catalog, node: str, ids: pa.Array, deltas: Deltas, stored: StoredData) -> pa.Array:
+def _find_missing(catalog: Catalog, node: str, ids: pa.Array, deltas: Deltas, stored: StoredData) -> pa.Array:
     declared = catalog.node(node)
     assert declared is not None
     delta = deltas.get(declared.table_key)
@@ -79,10 +79,10 @@ def _find_left_behind(
     if delta is not None:
         rows = rows.filter(pc.invert(pc.is_in(rows["id"], delta.touched)))
     for end, id_ in sorted(zip(rows[column].to_pylist(), rows["id"].to_pylist(), strict=True)):
-        yield _dangling(edge, column, end, node, f"stored edge {id_}", id_)
+        yield _dangling_problem(edge, column, end, node, f"stored edge {id_}", id_)
 
 
-def _dangling(
+def _dangling_problem(
     edge: EdgeType,
     column: str,
     end: str,
