@@ -1,10 +1,10 @@
 """The JSON form of frozen dataclasses, made from their fields and types alone.
 
-A value is an object of its fields; a field that has its default is left out, so that new fields cost nothing.
-A class that is marked `@listed` is a list of its fields in their order instead, cut where only defaults
-follow. `field(metadata=json_name("class"))` gives a field another name there, `NOT_STORED` leaves it out. A
-class with a `to_json` and a `from_json` of its own is asked for its form. Sets are sorted: equal values give equal
-bytes.
+A value is an object of its fields; a field that has its default is left out, so that new fields cost
+nothing. A class that is marked `@listed` is a list of its fields in their order instead, cut where only
+defaults follow. `field(metadata=json_name("class"))` gives a field another name there, `NOT_STORED` leaves
+it out. A class with a `to_json` and a `from_json` of its own is asked for its form. Sets are sorted: equal
+values give equal bytes.
 """
 
 from __future__ import annotations

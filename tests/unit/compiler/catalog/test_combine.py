@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.base.errors import OmniError
@@ -97,6 +97,12 @@ def test_with_one_side_unchanged_the_result_is_the_other(before: str, after: str
     schema_texts(hints=True),
     schema_texts(hints=True),
     st.sampled_from(["base", "ours", "theirs"]),
+)
+@example(
+    "node A { a: String @unique @index }",
+    "node A { }",
+    "node A { a: String @unique @index  @key(a) }",
+    "base",
 )
 @settings(deadline=None, max_examples=examples(150))
 @pytest.mark.long

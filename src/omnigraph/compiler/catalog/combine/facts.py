@@ -104,7 +104,9 @@ class _FactReader:
             "annotations": item.annotations,
         }
         rules: set[RuleFact] = {("unique", _refs(names, ids)) for names in item.uniques}
-        rules |= {("index", _refs(names, ids)) for names in item.indexes}
+        # The index of a node's key follows from the key, so that it cannot be left out without it.
+        implied = tuple(sorted(item.key)) if item.key and isinstance(item, NodeType) else None
+        rules |= {("index", _refs(names, ids)) for names in item.indexes if names != implied}
         if isinstance(item, NodeType):
             members["implements"] = tuple(sorted(self._interfaces[name].id for name in item.implements))
             rules |= {("range", _refs([rule.property], ids), rule.low, rule.high) for rule in item.ranges}
@@ -184,7 +186,7 @@ class _CatalogWriter:
                     (_only(rule, names), rule[2]) for rule in found.rules if rule[0] == "check"
                 )
             ),
-            **self._table(found, names),
+            **self._table(found, names, key_has_index=True),
         )
 
     def edge(self, id_: int) -> EdgeType:
@@ -199,15 +201,23 @@ class _CatalogWriter:
             **self._table(found, names),
         )
 
-    def _table(self, found: TypeFacts, names: Mapping[Ref, str]) -> dict[str, Any]:
+    def _table(
+        self, found: TypeFacts, names: Mapping[Ref, str], key_has_index: bool = False
+    ) -> dict[str, Any]:
         members = found.members
+        key = None if members["key"] is None else tuple(names[ref] for ref in members["key"])
+        implied = {tuple(sorted(key))} if key and key_has_index else set()
+        uniques = _columns("unique", found, names)
         return {
             "name": members["name"],
             "table_id": members["table"],
-            "properties": self._properties(found),
-            "key": None if members["key"] is None else tuple(names[ref] for ref in members["key"]),
-            "uniques": _columns("unique", found, names),
-            "indexes": _columns("index", found, names),
+            "properties": tuple(
+                replace(item, inline_unique=item.inline_unique and (item.name,) in uniques)
+                for item in self._properties(found)
+            ),
+            "key": key,
+            "uniques": uniques,
+            "indexes": tuple(sorted({*_columns("index", found, names), *implied})),
             "description": members["description"],
             "instruction": members["instruction"],
             "annotations": members["annotations"],
