@@ -77,7 +77,7 @@ class Quarantine:
         self.count = len(lines)
         if not lines:
             return
-        with self._writing(), self._draft.open("w", encoding="utf-8") as file:
+        with self._translate_write_errors(), self._draft.open("w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
             file.flush()
             os.fsync(file.fileno())
