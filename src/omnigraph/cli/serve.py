@@ -25,6 +25,13 @@ def serve(
     unauthenticated: Annotated[
         bool, typer.Option("--unauthenticated", help="Let everybody in; commits then name no actor.")
     ] = False,
+    state: Annotated[
+        str | None, typer.Option("--state", help="The folder of jobs; by default one of the user's.")
+    ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", help="A folder or s3:// prefix that jobs may use.", metavar="PREFIX"),
+    ] = None,
 ) -> None:
     """Serve graphs over HTTP until it is stopped."""
     with report_errors(as_json=False):
@@ -49,7 +56,7 @@ def serve(
         if unauthenticated:
             print_note("everybody who can reach this address may read and write")
         serve(
-            ServeRequest(named, bind, workers, token_file),
+            ServeRequest(named, bind, workers, token_file, state, tuple(allow or ())),
             lambda address: print_text(f"OMNIGRAPH_LISTEN_ADDR={address}"),
         )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,16 +14,22 @@ from starlette.concurrency import run_in_threadpool
 
 import omnigraph
 from omnigraph.graph.manifest.format import CURRENT
+from omnigraph.server.addresses import AllowedAddresses
 from omnigraph.server.calls import KnownCaller
 from omnigraph.server.exactness import ExactValues
 from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.identity import Tokens
+from omnigraph.server.jobs.runner import JobRunner
+from omnigraph.server.jobs.store import default_state
 from omnigraph.server.limits import RequestLimits
 from omnigraph.server.requests.body_limit import BodyLimit
 from omnigraph.server.requests.manners import Manners
 from omnigraph.server.requests.refusals import add_refusals
 from omnigraph.server.requests.work import Workshop
-from omnigraph.server.routes import blobs, branches, commits, feed, maintenance, reads, schema, writes
+from omnigraph.server.routes import blobs, branches, commits, feed, jobs, maintenance, reads, schema, writes
+
+_JOB_STOP_SECONDS = 10.0
+"""How long a worker waits for a job to stop; one that does not is abandoned, and done by another."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,10 @@ class ServerConfig:
     """Addresses by name."""
     tokens: Tokens = field(default_factory=Tokens)
     limits: RequestLimits = field(default_factory=RequestLimits)
+    state: Path | None = None
+    """The folder of what outlives the server; by default one of the user's."""
+    allowed: tuple[str, ...] = ()
+    """Prefixes of addresses that jobs may read and write."""
 
 
 def create_app(config: ServerConfig) -> FastAPI:
@@ -43,7 +55,14 @@ def create_app(config: ServerConfig) -> FastAPI:
     app.state.tokens = config.tokens
     app.state.limits = config.limits
     app.state.workshop = Workshop(config.limits)
-    for part in (reads, writes, branches, commits, feed, blobs, schema, maintenance):
+    app.state.stopping = threading.Event()
+    app.state.jobs = JobRunner(
+        app.state.graphs,
+        config.state or default_state(),
+        AllowedAddresses(config.allowed),
+        config.limits.jobs,
+    )
+    for part in (reads, writes, branches, commits, feed, blobs, schema, maintenance, jobs):
         app.include_router(part.router, prefix="/graphs/{graph}")
     app.add_api_route("/healthz", show_health, methods=["GET"], tags=["server"])
     app.add_api_route("/graphs", list_graphs, methods=["GET"], tags=["server"])
@@ -74,6 +93,10 @@ async def list_graphs(request: Request, caller: KnownCaller) -> dict[str, Any]:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await run_in_threadpool(app.state.graphs.open_all)
+    app.state.jobs.start()
     yield
+    app.state.stopping.set()
+    app.state.jobs.stop()
+    await run_in_threadpool(app.state.jobs.join, _JOB_STOP_SECONDS)
     app.state.workshop.close()
     app.state.graphs.close()

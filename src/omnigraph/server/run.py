@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import uvicorn
@@ -18,9 +18,9 @@ from omnigraph.base.errors import BadInput, Unavailable
 from omnigraph.server.app import ServerConfig, create_app
 from omnigraph.server.graphs import name_graphs
 from omnigraph.server.identity import Tokens, read_tokens
+from omnigraph.server.limits import RequestLimits
 
 _CONFIG = "OMNIGRAPH_SERVER_CONFIG"
-_GRACE_SECONDS = 30
 _BACKLOG = 2_048
 
 
@@ -33,6 +33,10 @@ class ServeRequest:
     workers: int = 1
     token_file: str | None = None
     """None where everybody is let in."""
+    state: str | None = None
+    """The folder of what outlives the server."""
+    allowed: tuple[str, ...] = ()
+    """Prefixes of addresses that jobs may read and write."""
 
 
 def serve(request: ServeRequest, announce: Callable[[str], None]) -> None:
@@ -41,7 +45,8 @@ def serve(request: ServeRequest, announce: Callable[[str], None]) -> None:
     if request.token_file is not None:
         read_tokens(Path(request.token_file))  # what is wrong is said here, not by a worker
     host, port = _read_bind(request.bind)
-    os.environ[_CONFIG] = json.dumps({"graphs": dict(request.graphs), "token_file": request.token_file})
+    os.environ[_CONFIG] = json.dumps(asdict(request))
+    limits = RequestLimits.from_environment()
     config = uvicorn.Config(
         "omnigraph.server.run:build_app",
         factory=True,
@@ -49,7 +54,7 @@ def serve(request: ServeRequest, announce: Callable[[str], None]) -> None:
         port=port,
         workers=request.workers,
         log_level="warning",
-        timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_graceful_shutdown=round(limits.stop_seconds),
     )
     sock = _bind(host, port)
     bound = sock.getsockname()
@@ -70,7 +75,9 @@ def build_app() -> FastAPI:
     """Return the application of a process that was started to serve."""
     told = json.loads(os.environ[_CONFIG])
     tokens = read_tokens(Path(told["token_file"])) if told["token_file"] else Tokens()
-    return create_app(ServerConfig(told["graphs"], tokens))
+    limits = RequestLimits.from_environment()
+    state = None if told["state"] is None else Path(told["state"])
+    return create_app(ServerConfig(told["graphs"], tokens, limits, state, tuple(told["allowed"])))
 
 
 def _read_bind(bind: str) -> tuple[str, int]:

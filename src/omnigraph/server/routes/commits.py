@@ -11,8 +11,8 @@ from omnigraph.base.errors import BadInput
 from omnigraph.base.ids import is_ulid
 from omnigraph.server.bodies import PickBody
 from omnigraph.server.calls import GraphDep
+from omnigraph.server.loads import read_object
 from omnigraph.server.requests.work import WorkRoute
-from omnigraph.server.routes.writes import read_object
 from omnigraph.wire.values import encode
 
 router = APIRouter(route_class=WorkRoute, tags=["history"])

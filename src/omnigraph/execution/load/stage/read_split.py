@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from omnigraph.base.cancellation import checkpoint
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.keys.key_spool import KeyBudget
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
@@ -64,6 +65,7 @@ class SplitTask:
         """Send every record to its table's intake; those at the places `skip` go to `skipped`."""
         places = sorted(skip)
         for block, found in self._read_blocks():
+            checkpoint()
             self.records += block.count
             if found is None or bisect_left(places, block.first) < bisect_left(places, block.last + 1):
                 for place, record, types, bad in block.records():

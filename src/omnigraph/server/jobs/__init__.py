@@ -1,0 +1,1 @@
+"""Work that outlives its request: kept in files of the server, found again by whichever process is there."""

@@ -1,0 +1,172 @@
+"""What each kind of job is asked with, and does; every kind may be done twice, as a process can die."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from omnigraph.base.choices import ExportFormat, ReadEngine
+from omnigraph.base.errors import OmniError
+from omnigraph.pipeline.progress import Report, watch_stages
+from omnigraph.sdk.schema_text import SchemaText
+from omnigraph.server.addresses import AllowedAddresses
+from omnigraph.server.bodies import (
+    Body,
+    CleanupBody,
+    EmbedBody,
+    MergeBody,
+    OptimizeBody,
+    RepairBody,
+    SchemaBody,
+)
+from omnigraph.server.calls import GraphCall, WriteHeaders
+from omnigraph.server.loads import FILES, LoadOptions, load_file, name_records
+from omnigraph.wire.values import encode
+
+JobKind = Literal["optimize", "embed", "cleanup", "repair", "backup", "export", "merge", "schema"]
+"""Kinds that are asked for with a JSON body; a load comes with the file itself."""
+
+
+class BackupBody(Body):
+    """Where to copy a graph, or one snapshot of it."""
+
+    target: str
+    since: str | None = None
+    branch: str | None = None
+    snapshot: str | None = None
+
+
+class ExportJobBody(Body):
+    """Where to write the records of a branch or snapshot."""
+
+    target: str
+    branch: str | None = None
+    snapshot: str | None = None
+    type_names: list[str] | None = None
+    format: ExportFormat = "ndjson"
+    engine: ReadEngine = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class JobCall:
+    """What a job works with."""
+
+    call: GraphCall
+    asked: Mapping[str, Any]
+    folder: Path
+    body: Path | None
+    key: str
+    """The idempotency key of what it commits: its own id."""
+    report: Report
+    """Told what is worked on, how much is done, and of how much; raises when the job is unwanted."""
+    addresses: AllowedAddresses
+
+
+BODIES: Mapping[JobKind, type[Body]] = {
+    "optimize": OptimizeBody,
+    "embed": EmbedBody,
+    "cleanup": CleanupBody,
+    "repair": RepairBody,
+    "backup": BackupBody,
+    "export": ExportJobBody,
+    "merge": MergeBody,
+    "schema": SchemaBody,
+}
+
+
+def _optimize(job: JobCall) -> Any:
+    asked = OptimizeBody(**job.asked)
+    graph = job.call.open()
+    run = graph.ensure_indices if asked.indexes_only else graph.optimize
+    return run(asked.branch, job.report, engine=asked.engine)
+
+
+def _embed(job: JobCall) -> Any:
+    return job.call.open().embed(**EmbedBody(**job.asked).model_dump(), cache=job.folder / "vectors")
+
+
+def _clean(job: JobCall) -> Any:
+    return job.call.open().cleanup(**CleanupBody(**job.asked).model_dump())
+
+
+def _repair(job: JobCall) -> Any:
+    asked = RepairBody(**job.asked)
+    done = job.call.open().repair(asked.confirm, scrub=asked.scrub, progress=job.report)
+    return {**encode(done), "ok": done.ok}
+
+
+def _back_up(job: JobCall) -> Any:
+    asked = BackupBody(**job.asked)
+    target = job.addresses.check(asked.target)
+    given = asked.model_dump(exclude={"target"})
+    return job.call.open().backup(target, **given, progress=job.report)
+
+
+def _export(job: JobCall) -> Any:
+    asked = ExportJobBody(**job.asked)
+    target = job.addresses.check(asked.target)
+    given = asked.model_dump(exclude={"target", "type_names"})
+    return job.call.open().export(target, types=asked.type_names, **given)
+
+
+def _merge(job: JobCall) -> Any:
+    asked = MergeBody(**job.asked)
+    given = asked.model_dump(exclude={"source", "target"})
+    return job.call.open().branches.merge(asked.source, asked.target, **given, idempotency_key=job.key)
+
+
+def _apply_schema(job: JobCall) -> Any:
+    asked = SchemaBody(**job.asked)
+    given = asked.model_dump(exclude={"schema_source", "file", "branch"})
+    text: Any = SchemaText(asked.schema_source, asked.file)
+    return job.call.open(asked.branch).schema.apply(text, **given, idempotency_key=job.key)
+
+
+def _load(job: JobCall) -> Any:
+    asked = dict(job.asked)
+    options = LoadOptions(**asked["options"])
+    address = asked["address"]
+    if address is not None:
+        job.addresses.check(address)
+    path = str(job.folder / f"body{FILES[asked['format']][0]}")
+    headers = WriteHeaders(job.key, None)
+    try:
+        return load_file(
+            job.call, headers, str(job.folder), path, asked["format"], asked["mode"], options, address
+        )
+    except OmniError as error:
+        raise name_records(error, str(job.folder), path, asked["format"], options.source) from error
+
+
+_RUN: Mapping[str, Callable[[JobCall], Any]] = {
+    "optimize": _optimize,
+    "embed": _embed,
+    "cleanup": _clean,
+    "repair": _repair,
+    "backup": _back_up,
+    "export": _export,
+    "merge": _merge,
+    "schema": _apply_schema,
+    "load": _load,
+}
+assert set(get_args(JobKind)) == set(BODIES) == set(_RUN) - {"load"}
+
+
+def run_job(kind: str, job: JobCall) -> Any:
+    """Do what a job is asked for and return its result as JSON data."""
+
+    def tell(stage: str, done: int, total: int) -> None:
+        job.report(f"spark: {stage}", done, total)
+
+    options: Mapping[str, Any] = job.asked.get("options") or job.asked
+    uses_spark = options.get("engine") == "spark"
+    with watch_stages(tell) if uses_spark else nullcontext():
+        return encode(_RUN[kind](job))
+
+
+def describe_load(format: str, mode: str, options: LoadOptions, address: str | None) -> dict[str, Any]:
+    """Return the request of a load as a job keeps it."""
+    return {"format": format, "mode": mode, "options": asdict(options), "address": address}

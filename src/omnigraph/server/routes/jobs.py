@@ -1,0 +1,220 @@
+"""Jobs: work that outlives its request."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import shutil
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Header, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import ValidationError
+from starlette.types import Receive, Scope, Send
+
+from omnigraph.base import clock
+from omnigraph.base.choices import LoadMode
+from omnigraph.base.errors import BadInput, Conflict
+from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, refuse_precondition
+from omnigraph.server.jobs.kinds import BODIES, JobKind, describe_load
+from omnigraph.server.jobs.record import FINAL, Job, JobState
+from omnigraph.server.jobs.runner import JobRunner
+from omnigraph.server.jobs.store import JobStore
+from omnigraph.server.loads import FILES, BodyFormat, LoadOptions
+from omnigraph.server.requests.context import current_request
+from omnigraph.server.requests.spool import write_body
+from omnigraph.server.requests.streams import render_event
+from omnigraph.server.requests.work import WorkRoute, current_workshop
+
+router = APIRouter(route_class=WorkRoute, tags=["jobs"])
+_POLL_SECONDS = 0.2
+_BEAT_SECONDS = 15.0
+_MOST_JOBS = 1_000
+
+
+def find_runner(request: Request) -> JobRunner:
+    """Return who does jobs here."""
+    found: JobRunner = request.app.state.jobs
+    return found
+
+
+RunnerDep = Annotated[JobRunner, Depends(find_runner)]
+
+
+@router.post("/jobs/load", status_code=202)
+async def begin_load(
+    request: Request,
+    call: GraphDep,
+    headers: WriteDep,
+    runner: RunnerDep,
+    format: BodyFormat,
+    mode: LoadMode,
+    options: Annotated[LoadOptions, Depends()],
+    address: Annotated[
+        str | None, Query(description="Files that the server reads itself, instead of the body.")
+    ] = None,
+) -> Response:
+    """Load the body, or files at an address, as one commit; the request is answered when the job is there."""
+    refuse_precondition(headers)
+    workshop = current_workshop()
+    if address is not None:
+        runner.addresses.check(address)
+    store = await workshop.run(runner.store_of, call.name, writes=True)
+    folder = await workshop.run(store.prepare, writes=True)
+    try:
+        body = folder / f"body{FILES[format][0]}"
+        size = await write_body(request.stream(), body, workshop.limits.job_bytes, workshop)
+        if address is not None and size:
+            raise BadInput("give the address of files or a body, not both")
+        asked = describe_load(format, mode, options, address)
+        made = (call, headers, runner, store, folder, "load", asked, body.name)
+        return await workshop.run(_begin, *made, writes=True)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@router.post("/jobs/{kind}", status_code=202)
+def begin_job(
+    call: GraphDep,
+    headers: WriteDep,
+    runner: RunnerDep,
+    kind: JobKind,
+    body: Annotated[dict[str, Any], Body(examples=[{"branch": "main"}])],
+) -> Response:
+    """Begin what the route of the same name does, as a job: `{}` where nothing need be said."""
+    refuse_precondition(headers)
+    try:
+        asked = BODIES[kind](**body).model_dump()
+    except ValidationError as error:
+        problems = [{**item, "loc": ("body", *item["loc"])} for item in error.errors()]
+        raise RequestValidationError(problems) from error
+    if "target" in asked and kind in ("backup", "export"):
+        runner.addresses.check(asked["target"])
+    store = runner.store_of(call.name)
+    return _begin(call, headers, runner, store, store.prepare(), kind, asked, None)
+
+
+@router.get("/jobs")
+def list_jobs(
+    call: GraphDep,
+    runner: RunnerDep,
+    state: JobState | None = None,
+    kind: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=_MOST_JOBS)] = 100,
+    page_token: str | None = None,
+) -> dict[str, Any]:
+    """Return the jobs of the graph, newest first, a page at a time."""
+    store = runner.store_of(call.name)
+    found = store.page(state, kind, limit + 1, page_token)
+    token = found[limit - 1].id if len(found) > limit else None
+    return {"jobs": [_tell(store, job) for job in found[:limit]], "next_page_token": token}
+
+
+@router.get("/jobs/{id}")
+def show_job(call: GraphDep, runner: RunnerDep, id: str) -> dict[str, Any]:
+    """Return how a job stands, and what came of it."""
+    store = runner.store_of(call.name)
+    return _tell(store, store.get(id))
+
+
+@router.post("/jobs/{id}/cancel", status_code=202)
+def cancel_job(call: GraphDep, runner: RunnerDep, id: str) -> dict[str, Any]:
+    """Ask a job to stop: it does at its next checkpoint, and what it has not published by then never is."""
+    store = runner.store_of(call.name)
+    if not store.get(id).is_final:
+        store.ask_to_cancel(id)
+        runner.wake()
+    return _tell(store, store.get(id))
+
+
+@router.get("/jobs/{id}/events", response_class=Response)
+def follow_job(
+    call: GraphDep,
+    runner: RunnerDep,
+    id: str,
+    last_event_id: Annotated[
+        int | None, Header(ge=0, description="The number of the last event seen.")
+    ] = None,
+) -> Response:
+    """Send what happens to a job, as it happens, until its end (`text/event-stream`)."""
+    store = runner.store_of(call.name)
+    store.get(id)
+    return _Following(store, id, last_event_id or 0)
+
+
+def _begin(
+    call: GraphCall,
+    headers: WriteHeaders,
+    runner: JobRunner,
+    store: JobStore,
+    folder: Any,
+    kind: str,
+    asked: dict[str, Any],
+    body: str | None,
+) -> Response:
+    actor, key = call.caller.actor, headers.idempotency_key
+    digest = hashlib.sha256(json.dumps([kind, asked], sort_keys=True).encode()).hexdigest()
+    id = store.choose_id(key, actor)
+    made = Job(
+        id, call.name, kind, actor, asked, clock.current().now_us(), body=body, digest=digest if key else ""
+    )
+    job = store.add(folder, made.change(branch=call.branch, incarnation=call.incarnation))
+    if key is not None and job.digest != digest:
+        raise Conflict(f"idempotency key {key!r} was used for another job", job=job.id, key=key)
+    runner.wake()
+    place = f"/graphs/{call.name}/jobs/{job.id}"
+    return JSONResponse(_tell(store, job), 202, {"Location": place})
+
+
+def _tell(store: JobStore, job: Job) -> dict[str, Any]:
+    return job.tell(store.is_cancelled(job.id))
+
+
+class _Following(Response):
+    """The events of a job until its end, or until the client goes or the worker stops."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, store: JobStore, id: str, after: int) -> None:
+        self._store, self._id, self._after = store, id, after
+        self.status_code, self.background = 200, None
+        self.init_headers({"Cache-Control": "no-store"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request, workshop = current_request(), current_workshop()
+        assert request is not None
+        request.is_answering = True
+        workshop.admission.begin_stream()
+        try:
+            await self._send_all(scope["app"].state.stopping, send)
+        finally:
+            workshop.admission.end_stream()
+
+    async def _send_all(self, stopping: Any, send: Send) -> None:
+        request, workshop = current_request(), current_workshop()
+        assert request is not None
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        beat, quiet = clock.current().monotonic(), 0
+        while not (request.gone.is_set() or stopping.is_set()):
+            job = await workshop.run(self._store.get, self._id)
+            events = await workshop.run(self._store.events, self._id, self._after)
+            parts = [
+                render_event(event.name, json.dumps(event.tell(), ensure_ascii=False), event.number)
+                for event in events
+            ]
+            self._after += len(events)
+            now = clock.current().monotonic()
+            if not parts and now - beat > _BEAT_SECONDS:
+                parts.append(b": still here\n\n")
+            if parts:
+                beat = now
+                await send({"type": "http.response.body", "body": b"".join(parts), "more_body": True})
+            # The last event is written after the job; one who has seen all events waits for none.
+            quiet = quiet + 1 if job.is_final and not events else 0
+            if quiet > 1 or (events and events[-1].name in FINAL):
+                break
+            await asyncio.sleep(_POLL_SECONDS)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
