@@ -24,8 +24,8 @@ from omnigraph.graph.handle_branches import Branches
 from omnigraph.graph.handle_commits import Commits
 from omnigraph.graph.handle_tags import Tags
 from omnigraph.sdk.aio.handles import HIDDEN
-from omnigraph.sdk.blob import BlobHandle
 from omnigraph.sdk.changes import Changes
+from omnigraph.sdk.entities.blob import BlobHandle
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.remote.blob import RemoteBlob
 from omnigraph.sdk.remote.branches import RemoteBranches, RemoteTags

@@ -14,7 +14,7 @@ from omnigraph.cli.output import print_bytes, print_json, print_text
 from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 
 if TYPE_CHECKING:
-    from omnigraph.sdk.blob import BlobHandle
+    from omnigraph.sdk.entities.blob import BlobHandle
 
 app = typer.Typer(help="Read and write the bytes of a blob.", no_args_is_help=True, rich_markup_mode=None)
 

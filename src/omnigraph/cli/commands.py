@@ -54,6 +54,7 @@ GROUPS = {
     "commit": "Look at the history.",
     "schema": "Look at the schema and change it.",
     "blob": "Read and write the bytes of a blob.",
+    "entity": "Look at one node or edge.",
     "tag": "Name commits, so that cleanup keeps them.",
     "changes": "Follow what is committed.",
 }

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from omnigraph.execution.result import Result, Stream
     from omnigraph.graph.changes.diff import Diff
     from omnigraph.graph.manifest.record import CommitRecord
-    from omnigraph.sdk.blob import BlobHandle
+    from omnigraph.sdk.entities.blob import BlobHandle
+    from omnigraph.sdk.entities.entity import Entity
     from omnigraph.sdk.schema import SchemaHandle
 
 
@@ -153,11 +154,20 @@ class ReadableGraph(ReopenableGraph):
         snapshot: Pinned | str | None = None,
     ) -> BlobHandle:
         """Return a blob of a node or edge: read it in ranges, and without `snapshot`, put or clear it."""
-        from omnigraph.sdk.blob import BlobHandle
+        from omnigraph.sdk.entities.blob import BlobHandle
 
         seen = Snapshot(self._choose_snapshot(branch, snapshot), self._reader, self)
         write_to = (self, branch) if snapshot is None else None
         return BlobHandle(seen, entity, type, id, property, write_to)
+
+    def entity(
+        self, type: str, id: str, *, branch: str | None = None, snapshot: Pinned | str | None = None
+    ) -> Entity:
+        """Return a node or edge: properties, edges, history, blame; and without `snapshot`, reset it."""
+        from omnigraph.sdk.entities.entity import Entity
+
+        seen = Snapshot(self._choose_snapshot(branch, snapshot), self._reader, self)
+        return Entity(seen, type, id, (self, branch) if snapshot is None else None)
 
     def close(self) -> None:
         """Drop opened tables and caches of queries; the handle can still be used."""

@@ -14,7 +14,8 @@ from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.sdk.reopening import reopen_snapshot
 
 if TYPE_CHECKING:
-    from omnigraph.sdk.blob import BlobHandle
+    from omnigraph.sdk.entities.blob import BlobHandle
+    from omnigraph.sdk.entities.entity import Entity
 
 
 class Snapshot(Pinned):
@@ -70,6 +71,12 @@ class Snapshot(Pinned):
 
     def blob(self, entity: EntityKind, type: str, id: str, property: str) -> BlobHandle:
         """Return a blob of a node or edge of this snapshot, to be read in ranges."""
-        from omnigraph.sdk.blob import BlobHandle
+        from omnigraph.sdk.entities.blob import BlobHandle
 
         return BlobHandle(self, entity, type, id, property)
+
+    def entity(self, type: str, id: str) -> Entity:
+        """Return a node or edge of this snapshot: its properties, edges, history and blame."""
+        from omnigraph.sdk.entities.entity import Entity
+
+        return Entity(self, type, id)

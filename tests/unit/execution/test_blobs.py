@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import omnigraph as og
-from omnigraph.sdk.blob import PIECE_BYTES
+from omnigraph.sdk.entities.blob import PIECE_BYTES
 
 SCHEMA = """
 node Paper { name: String @key  body: Blob?  scan: Blob?  n: I64? }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from omnigraph.graph.manifest.chain import Chains
-from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 
 _MAX_COMMITS_BACK = 512
 _ON_TOP = frozenset({"mutation", "load", "write", "schema_apply", "optimize", "embed", "replay"})
@@ -25,10 +25,13 @@ def grew(chains: Chains, before: CommitRecord, after: CommitRecord, identity: st
         if parent is None:
             return False
         new, old = record.tables.get(identity), parent.tables.get(identity)
-        if new is None or old is None:
-            return False
-        moved = new.pin.path != old.pin.path
-        if moved and (record.operation not in _ON_TOP or new.pin.version <= old.pin.version):
+        if new is None or old is None or not is_staged_on(record, new, old):
             return False
         record = parent
     return False
+
+
+def is_staged_on(record: CommitRecord, new: TableEntry, old: TableEntry) -> bool:
+    """Return whether the table of a commit is its parent's, or was staged on top of that."""
+    on_top = record.operation in _ON_TOP and new.pin.version > old.pin.version
+    return on_top or new.pin.path == old.pin.path

@@ -228,9 +228,9 @@ class EntityComparison:
         afters: Iterator[Json] = iter(())
         had, has = line.ops != OPS.index("insert"), line.ops != OPS.index("delete")
         if self.images and rows.before is not None and had.any():
-            befores = iter(_images(rows.before.type, rows.before.images(line.old[had])))
+            befores = iter(images_of_rows(rows.before.type, rows.before.images(line.old[had])))
         if self.images and rows.after is not None and has.any():
-            afters = iter(_images(rows.after.type, rows.after.images(line.new[has])))
+            afters = iter(images_of_rows(rows.after.type, rows.after.images(line.new[has])))
         for id_, op in zip(line.ids.to_pylist(), line.ops.tolist(), strict=True):
             yield Change(
                 kind=pair.type.kind,
@@ -248,7 +248,8 @@ def _tables(catalog: Catalog) -> dict[str, TableType]:
     return {table_identity(table): table for table in catalog.tables}
 
 
-def _images(table: TableType, rows: pa.Table) -> list[Json]:
+def images_of_rows(table: TableType, rows: pa.Table) -> list[Json]:
+    """Return the properties of rows, and the ends of edges, as JSON data in the form of a load."""
     images: list[Json] = [{"properties": properties} for properties in properties_of(table, rows)]
     if table.kind == "edge":
         ends = zip(rows["src"].to_pylist(), rows["dst"].to_pylist(), strict=True)

@@ -13,8 +13,9 @@ from omnigraph.graph.handle_commits import Commits
 from omnigraph.graph.handle_tags import Tags
 from omnigraph.sdk.aio.threads import Threads
 from omnigraph.sdk.aio.twins import make_twin
-from omnigraph.sdk.blob import BlobHandle
 from omnigraph.sdk.changes import Changes
+from omnigraph.sdk.entities.blob import BlobHandle
+from omnigraph.sdk.entities.entity import Entity
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.opening import init, open
 from omnigraph.sdk.schema import SchemaHandle
@@ -57,6 +58,7 @@ AsyncDiff = make_twin(Diff, "AsyncDiff", plain=("from_commit", "to_commit"), hid
 AsyncBlob = make_twin(
     BlobHandle, "AsyncBlob", plain=("entity", "type", "id", "property", "commit_id"), items_at_once=1
 )
+AsyncEntity = make_twin(Entity, "AsyncEntity", plain=("kind", "type", "id", "commit_id"))
 
 
 async def aopen(uri, **options):  # type: ignore[no-untyped-def]

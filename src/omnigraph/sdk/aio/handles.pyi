@@ -36,6 +36,7 @@ from omnigraph.graph.changes.commit import CommitChanges
 from omnigraph.graph.changes.diff import DiffPage
 from omnigraph.graph.changes.feed.feed import FeedPage
 from omnigraph.graph.changes.model import Change, ChangeBlock, SchemaChange
+from omnigraph.graph.entity.history import EntityChange
 from omnigraph.graph.history import Commit
 from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup
 from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress
@@ -50,6 +51,7 @@ from omnigraph.graph.tags import Tag
 from omnigraph.pipeline.jobs.replay import ReplayWriter
 from omnigraph.pipeline.jobs.stream import StreamWriter
 from omnigraph.sdk.changes import Baseline
+from omnigraph.sdk.entities.entity import EdgeDirection
 from omnigraph.sdk.opening import SchemaInput
 from omnigraph.sdk.schema import SchemaApply
 from omnigraph.storage.public_namespace import PublicNamespace
@@ -151,6 +153,17 @@ class AsyncGraph:
         self, branch: str | None = None, progress: Progress | None = None, *, engine: ReadEngine = "auto"
     ) -> Optimization:
         """Fold new rows into indexes and build declared ones that are missing, in at most one commit."""
+        ...
+
+    async def entity(
+        self,
+        type: str,
+        id: str,
+        *,
+        branch: str | None = None,
+        snapshot: Pinned | AsyncSnapshot | str | None = None,
+    ) -> AsyncEntity:
+        """Return a node or edge: properties, edges, history, blame; and without `snapshot`, reset it."""
         ...
 
     async def explain(
@@ -580,6 +593,10 @@ class AsyncSnapshot:
         """Return a blob of a node or edge of this snapshot, to be read in ranges."""
         ...
 
+    async def entity(self, type: str, id: str) -> AsyncEntity:
+        """Return a node or edge of this snapshot: its properties, edges, history and blame."""
+        ...
+
     async def explain(
         self,
         gq: str,
@@ -670,6 +687,44 @@ class AsyncBlob:
 
     async def read(self, offset: int = 0, length: int | None = None) -> bytes:
         """Return all bytes, or `length` of them from `offset` on; fewer where the blob ends."""
+        ...
+
+class AsyncEntity:
+    """A node or edge of one commit. What is asked about its past goes back from there."""
+
+    commit_id: str
+    ends: Awaitable[tuple[str, str] | None]
+    exists: Awaitable[bool]
+    id: str
+    kind: str
+    properties: Awaitable[dict[str, Any]]
+    type: str
+
+    async def blame(self) -> dict[str, Commit]:
+        """Return for each property the commit that gave it the value that it has."""
+        ...
+
+    async def edges(
+        self, types: Sequence[str] | None = None, direction: EdgeDirection = "both", limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the edges of a node as records of a load, by type; a loop is there once."""
+        ...
+
+    async def history(
+        self, limit: int | None = None, *, earlier: bool = False
+    ) -> AsyncIterator[EntityChange]:
+        """Yield the commits that changed it, newest first, merged branches included, with before and after.
+
+        It ends where it was inserted. With `earlier`, or when it is not there, what had the same id
+        before is looked for as well: that takes a look at every older version of its type."""
+        ...
+
+    async def reset(
+        self, revision: str, *, message: str | None = None, metadata: Mapping[str, str] | None = None
+    ) -> Load | Mutation:
+        """Make it what it was at another commit, as one new commit; where it was not there, it is deleted.
+
+        The edges that were deleted with a node do not come back with it."""
         ...
 
 async def aopen(

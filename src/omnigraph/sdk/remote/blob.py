@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.errors import ReadOnly
-from omnigraph.sdk.blob import BlobHandle
+from omnigraph.sdk.entities.blob import BlobHandle
 from omnigraph.sdk.remote.requests.transport import Transport, given
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from omnigraph.base.choices import EntityKind
 from omnigraph.base.errors import BadInput
-from omnigraph.sdk.blob import BlobHandle
+from omnigraph.sdk.entities.blob import BlobHandle
 from omnigraph.server.calls import GraphDep
 from omnigraph.server.requests.refusals import refuse
 from omnigraph.server.requests.streams import StreamedAnswer

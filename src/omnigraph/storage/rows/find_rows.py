@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.base import telemetry
-from omnigraph.storage.filters import Filter, read_filtered
+from omnigraph.storage.filters import Filter, OneOf, read_filtered
 from omnigraph.storage.indexes.indexes import IndexKind, list_indexes
 from omnigraph.storage.lance_errors import translate_errors
+from omnigraph.storage.tables.columns import LAST_CHANGED
 from omnigraph.storage.tables.table import Table
 
 ROW_ID, ROW_ADDRESS = "_rowid", "_rowaddr"
@@ -39,3 +41,32 @@ def read_rows_of(table: Table, row_ids: npt.NDArray[np.int64], columns: Sequence
     telemetry.count("tables.takes")
     with translate_errors(f"reading rows of {', '.join(columns[:3])}", reading=True):
         return table.dataset._take_rows(row_ids.tolist(), columns=list(columns))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRow:
+    """A row of one table version, and the version of the table in which it was written or changed last."""
+
+    number: int
+    last_changed: int
+
+
+def find_by_id(table: Table, id_: str) -> FoundRow | None:
+    """Return the row with an id; None when a version does not hold it."""
+    telemetry.count("tables.finds")
+    wanted = OneOf("id", pa.array([id_], pa.string()))
+    with translate_errors("looking for a row", reading=True):
+        found = read_filtered(table.dataset, ["id", LAST_CHANGED], wanted, with_row_id=True)
+    if not found.num_rows:
+        return None
+    return FoundRow(found[ROW_ID][0].as_py(), found[LAST_CHANGED][0].as_py())
+
+
+def find_equal(table: Table, column: str, value: str) -> npt.NDArray[np.uint64]:
+    """Return the numbers of the rows that have a value in a column of strings."""
+    telemetry.count("tables.finds")
+    wanted = OneOf(column, pa.array([value], pa.string()))
+    with translate_errors("looking for rows", reading=True):
+        found = read_filtered(table.dataset, ["id"], wanted, with_row_id=True)
+    numbers: npt.NDArray[np.uint64] = found[ROW_ID].to_numpy()
+    return numbers

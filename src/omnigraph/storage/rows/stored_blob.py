@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.tables.table import Table
-from omnigraph.storage.versions.changes import find_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +24,6 @@ class StoredBlob:
             return b""
         with translate_errors("reading a blob", reading=True):
             return bytes(self._file.read_range(offset, length))
-
-
-def find_row(table: Table, id_: str) -> int | None:
-    """Return the row id of the row with an id; None when a version does not hold it."""
-    rows = find_rows(table, pa.array([id_], pa.string()))[1]
-    return int(rows[0]) if len(rows) else None
 
 
 def open_blob(table: Table, row: int, column: str) -> StoredBlob | None:

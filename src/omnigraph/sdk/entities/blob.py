@@ -12,7 +12,8 @@ from omnigraph.compiler.source import suggest
 from omnigraph.compiler.types import Scalar
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.storage.rows.stored_blob import StoredBlob, find_row, open_blob
+from omnigraph.storage.rows.find_rows import find_by_id
+from omnigraph.storage.rows.stored_blob import StoredBlob, open_blob
 
 if TYPE_CHECKING:
     from omnigraph.execution.write.mutate import Mutation
@@ -49,11 +50,11 @@ class BlobHandle:
         self._declared = _find_property(self._type, self.property)
         self.__dict__.pop("_stored", None)
         self._table = snapshot.table(self._type.table_key)
-        row = find_row(self._table, self.id) if isinstance(self.id, str) else None
+        row = find_by_id(self._table, self.id) if isinstance(self.id, str) else None
         if row is None:
             wanted = f"{self.entity} {self.type} with the id {self.id!r}"
             raise NotFound(f"there is no {wanted} at commit {snapshot.commit_id}", type=self.type, id=self.id)
-        self._row = row
+        self._row = row.number
 
     @cached_property
     def _stored(self) -> StoredBlob | None:

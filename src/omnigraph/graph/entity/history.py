@@ -1,0 +1,161 @@
+"""Every commit that changed one node or edge, found from what the records and the rows tell.
+
+A row says in which version of its table it was written last, so a walk back over commits that staged their
+tables on each other's looks up nothing until it comes to the commit that wrote the row. Rows are compared by
+value where a table was taken from elsewhere (a merge), and where a cleanup has dropped commits between.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from omnigraph.base.choices import ChangeOp
+from omnigraph.graph.changes.descent import is_staged_on
+from omnigraph.graph.changes.model import Json
+from omnigraph.graph.entity.stored import EntityAddress, StoredEntity, find_entity
+from omnigraph.graph.history import Commit
+from omnigraph.graph.manifest.lineage import Ancestry
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.opening import Core
+
+
+@dataclass(frozen=True)
+class EntityChange:
+    """What one commit did to a node or edge, against its first parent."""
+
+    record: CommitRecord
+    older: StoredEntity | None
+    newer: StoredEntity | None
+    merged: StoredEntity | None = None
+    """The same on the branch that the commit merged."""
+
+    @property
+    def commit(self) -> Commit:
+        """The commit."""
+        return Commit.of(self.record)
+
+    @property
+    def op(self) -> ChangeOp:
+        """Insert, update or delete."""
+        if self.older is None:
+            return "insert"
+        return "delete" if self.newer is None else "update"
+
+    @property
+    def before(self) -> Json | None:
+        """The properties, and the ends of an edge, before the commit; None where it was not there."""
+        return None if self.older is None else self.older.image
+
+    @property
+    def after(self) -> Json | None:
+        """The same after the commit."""
+        return None if self.newer is None else self.newer.image
+
+    @cached_property
+    def changed(self) -> tuple[str, ...]:
+        """The names of what an update changed."""
+        if self.older is None or self.newer is None:
+            return ()
+        return tuple(self.newer.differing(self.older))
+
+    @cached_property
+    def came_by_merge(self) -> bool:
+        """Whether the commit only brought over what another branch has: it was changed there."""
+        return self.merged is not None and self.newer is not None and not self.newer.differing(self.merged)
+
+    def __repr__(self) -> str:
+        what = f" {', '.join(self.changed)}" if self.changed else ""
+        return f"EntityChange({self.op}{what}; {self.commit!r})"
+
+
+def list_changes(
+    core: Core, tip: CommitRecord, key: EntityAddress, earlier: bool = False
+) -> Iterator[EntityChange]:
+    """Yield the commits that changed an entity, newest first, over both parents of merges, each once.
+
+    The walk ends where the entity was inserted. With `earlier`, or when it is not there, it goes on to
+    what had the same id before, which takes a look at every older version of the table.
+    """
+    walk = _Walk(core, key)
+    waiting: list[tuple[tuple[int, int, str], EntityChange]] = []
+    seen: set[str] = set()
+
+    def push(change: EntityChange | None) -> None:
+        if change is not None and change.record.commit not in seen:
+            seen.add(change.record.commit)
+            heapq.heappush(waiting, (_newest_first(change.record), change))
+
+    entity = find_entity(core, tip, key)
+    push(walk.origin(entity) if entity is not None else walk.deletion(tip))
+    while waiting:
+        _, change = heapq.heappop(waiting)
+        yield change
+        if change.merged is not None:
+            push(walk.origin(change.merged))
+        if change.older is not None:
+            if not change.came_by_merge:
+                push(walk.origin(change.older))
+        elif earlier and change.merged is None:
+            push(walk.deletion(change.record))
+
+
+class _Walk:
+    """Walks back from commits along their first parents."""
+
+    def __init__(self, core: Core, key: EntityAddress) -> None:
+        self._core, self._key = core, key
+        self._past = Ancestry(core.truth.chains)
+
+    def origin(self, entity: StoredEntity) -> EntityChange:
+        """Return the commit that made an entity what it is."""
+        record, known = entity.record, entity
+        while (parent := self._parent(record)) is not None:
+            if not self._is_surely_the_same(record, parent, known):
+                older = find_entity(self._core, parent, self._key)
+                newer = self._at(record, known)
+                if older is None or newer.differing(older):
+                    return EntityChange(record, older, newer, self._merged(record))
+                known = older
+            record = parent
+        return EntityChange(record, None, self._at(record, known))
+
+    def deletion(self, absent: CommitRecord) -> EntityChange | None:
+        """Return the newest commit, up to one at which the entity is not there, that deleted it."""
+        record, tables = absent, absent.tables
+        while (parent := self._parent(record)) is not None:
+            table, former = tables.get(self._key.identity), parent.tables.get(self._key.identity)
+            if former is not None and (table is None or table.pin.path != former.pin.path):
+                older = find_entity(self._core, parent, self._key)
+                if older is not None:
+                    return EntityChange(record, older, None)
+            record, tables = parent, parent.tables
+        return None
+
+    def _parent(self, record: CommitRecord) -> CommitRecord | None:
+        return self._past.at(record.parent) if record.parent is not None else None
+
+    def _merged(self, record: CommitRecord) -> StoredEntity | None:
+        ref = record.merged_parent
+        merged = self._past.at(ref) if ref is not None else None
+        return find_entity(self._core, merged, self._key) if merged is not None else None
+
+    def _at(self, record: CommitRecord, known: StoredEntity) -> StoredEntity:
+        """Return an entity at a commit from which on it has stayed as it is known."""
+        if record is known.record:
+            return known
+        found = find_entity(self._core, record, self._key)
+        assert found is not None
+        return found
+
+    def _is_surely_the_same(self, record: CommitRecord, parent: CommitRecord, known: StoredEntity) -> bool:
+        new, old = record.tables.get(self._key.identity), parent.tables.get(self._key.identity)
+        if new is None or old is None or record.parent is None or record.parent.commit != parent.commit:
+            return False
+        return is_staged_on(record, new, old) and known.row.last_changed <= old.pin.version
+
+
+def _newest_first(record: CommitRecord) -> tuple[int, int, str]:
+    return (-record.seq, -record.created_at, record.commit)
