@@ -6,6 +6,7 @@ Everything is a ratio of two things measured in the same run. `docs/benchmarks.m
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import multiprocessing
 import shutil
@@ -156,8 +157,8 @@ def _load_columns(graph: og.Graph, files: tuple[Path, Path], branch: str, engine
 
 def memory(report: Report, folder: Path, small: Path, large: Path) -> None:
     """Compare the peak memory of driver, Java and workers for one and four times the input."""
-    _, little = _apart(folder / "little", small, 2, 1)
-    _, much = _apart(folder / "much", large, 2, 1)
+    _, little = _apart(folder, small, 2, 1)
+    _, much = _apart(folder, large, 2, 1)
     report.at_most(
         "peak memory at 4x the input / 1x",
         much / little,
@@ -169,15 +170,17 @@ def memory(report: Report, folder: Path, small: Path, large: Path) -> None:
 
 def cores(report: Report, folder: Path, path: Path, times: int) -> None:
     """Compare a warm load on one core with one on two."""
-    one, _ = _apart(folder / "one", path, 1, times)
-    two, _ = _apart(folder / "two", path, 2, times)
+    one, _ = _apart(folder, path, 1, times)
+    two, _ = _apart(folder, path, 2, times)
     report.at_least("1 core / 2 cores, time", one / two, 1.5, f"{one:.2f} vs {two:.2f} s")
 
 
+@functools.cache
 def _apart(folder: Path, path: Path, cores: int, times: int) -> tuple[float, int]:
     """Load in a process of its own; return the seconds of a warm load and the highest memory of all."""
     mine, theirs = _SPAWN.Pipe()
-    process = _SPAWN.Process(target=_load_apart, args=(str(folder), str(path), cores, times, theirs))
+    target = str(folder / f"{path.stem}-{cores}-{times}")
+    process = _SPAWN.Process(target=_load_apart, args=(target, str(path), cores, times, theirs))
     process.start()
     peak = _Peak(process.pid or 0)
     seconds: float = mine.recv()

@@ -10,19 +10,16 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.base.errors import BadInput
-from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.graph.changes.blocks import Json, row_of
 from omnigraph.graph.committer import Committer
-from omnigraph.graph.manifest.layout import table_identity, table_location
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
 from omnigraph.graph.model.arrow_values import rows_to_arrow
-from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.publish.conflict import batch_landed_error
 from omnigraph.graph.publish.outcome import Published
-from omnigraph.graph.schema_apply.columns import change_columns, column_changes
+from omnigraph.graph.schema_apply.tables import change_table, change_tables
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problems
@@ -76,17 +73,7 @@ class ReplayedSchema:
         old, new = self.schemas.get(base.state.head.schema).catalog, codec.from_json(self.change["catalog"])
         if old == new:
             return
-        before = {table_identity(table): table for table in old.tables}
-        after = {table_identity(table): table for table in new.tables}
-        for identity, table in sorted(after.items()):
-            if identity not in before:
-                base.create(table.table_key, identity, table_location(table), table_schema(table))
-        for identity, table in sorted(before.items()):
-            if identity not in after:
-                base.drop(table.table_key)
-            else:
-                _change(base, table, after[identity])
-            hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
+        change_tables(base, old, new, change_table)
         base.schema = self.schemas.put(StoredSchema(new, self.change["source"]))
 
 
@@ -139,14 +126,6 @@ class ReplayedRows:
             key: TableDelta(_type(catalog, key), _arrow(catalog, key, rows[key]), removed=removed[key])
             for key in sorted(rows.keys() | removed.keys())
         }
-
-
-def _change(base: WriteBase, old: TableType, new: TableType) -> None:
-    changes = column_changes(old, new)
-    if not changes.is_empty:
-        change_columns(base.table(old.table_key), changes)
-    if old.table_key != new.table_key:
-        base.rename(old.table_key, new.table_key)
 
 
 def _type(catalog: Catalog, key: str) -> TableType:

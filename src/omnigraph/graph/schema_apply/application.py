@@ -6,20 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from omnigraph.base.errors import ExpectedVersionMismatch
-from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.migration.desired import DesiredSchema
 from omnigraph.compiler.catalog.migration.plan import MigrationPlan
 from omnigraph.compiler.catalog.migration.steps import AddConstraint, RequireProperty
 from omnigraph.compiler.catalog.model import Catalog, TableType
-from omnigraph.graph.manifest.layout import table_identity, table_location
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
-from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.publish.conflict import SCHEMA
 from omnigraph.graph.schema_apply.check_satisfiable import check_usable
 from omnigraph.graph.schema_apply.check_stored_rows import check_stored
-from omnigraph.graph.schema_apply.columns import change_columns, column_changes
-from omnigraph.graph.schema_apply.ids import rename_rows
+from omnigraph.graph.schema_apply.tables import change_table, change_tables
 from omnigraph.graph.write.write_state import WriteBase
 
 
@@ -89,28 +85,12 @@ class SchemaApplication:
         """Stage every table's change and name the new schema; nothing when there is nothing to change."""
         if not self._plan.steps:
             return
-        before = {table_identity(table): table for table in self._old.tables}
-        after = {table_identity(table): table for table in self._plan.target.tables}
-        for identity, table in sorted(after.items()):
-            if identity not in before:
-                base.create(table.table_key, identity, table_location(table), table_schema(table))
-        for identity, table in sorted(before.items()):
-            if identity not in after:
-                base.drop(table.table_key)
-            else:
-                self._change(base, table, after[identity])
-            hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
+        change_tables(base, self._old, self._plan.target, self._change)
         base.schema = self._schemas.put(StoredSchema(self._plan.target, self._text))
 
     def _change(self, base: WriteBase, old: TableType, new: TableType) -> None:
         check_stored(self._plan.target, new, old, self._steps_to_validate(new), base)
-        changes = column_changes(old, new)
-        if not changes.is_empty:
-            change_columns(base.table(old.table_key), changes)
-        if new.key and not old.key:
-            rename_rows(base.table(old.table_key), new)
-        if old.table_key != new.table_key:
-            base.rename(old.table_key, new.table_key)
+        change_table(base, old, new, rename_ids=bool(new.key and not old.key))
 
     def _steps_to_validate(self, table: TableType) -> list[Any]:
         """Return the steps that the stored rows of a table must satisfy."""
