@@ -15,7 +15,9 @@ __all__ = ["attach", "graph_error", "register", "session", "stop", "ui_address",
 def register(spark: Any) -> None:
     """Let a session that somebody else made read and write graphs: `spark.read.format("omnigraph")`."""
     from omnigraph.pipeline.datasource import register as register_source
+    from omnigraph.pipeline.worker_python import require_worker_python
 
+    require_worker_python(spark)
     register_source(spark)
 
 

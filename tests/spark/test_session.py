@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -33,7 +34,9 @@ def test_neither_the_package_nor_an_open_graph_loads_spark(tmp_path: Path) -> No
 
 
 @pytest.mark.long
-def test_a_session_is_silent_finds_the_package_in_its_workers_and_ends_with_the_process() -> None:
+def test_a_session_is_silent_finds_the_package_in_its_workers_and_ends_with_the_process(
+    tmp_path: Path,
+) -> None:
     code = (
         "from omnigraph.spark import session, ui_address\n"
         "s = session('local[1]', config={'spark.driver.memory': '512m'})\n"
@@ -46,10 +49,62 @@ def test_a_session_is_silent_finds_the_package_in_its_workers_and_ends_with_the_
         "import omnigraph, sys\n"
         "assert row == (omnigraph.__file__, sys.executable), row\n"
         "assert session() is s and ui_address(s) is None\n"
-        "print('done')\n"
+        "import tempfile, omnigraph as og\n"
+        "g = og.init(tempfile.mkdtemp() + '/g', 'node Person { name: String @key }')\n"
+        "wrong = s.sql('SELECT cast(NULL AS string) AS name')\n"
+        "to = wrong.write.format('omnigraph').mode('append').option('graph', g.uri)\n"
+        "for act in (lambda: s.sql('SELECT nothing'), lambda: wrong.select('nam'),\n"
+        "            lambda: to.save('Person'), lambda: g.load(wrong, type='Person', mode='append')):\n"
+        "    try:\n"
+        "        act()\n"
+        "    except Exception as error:\n"
+        "        print('error')\n"
     )
-    done = _run(code)
-    assert (done.returncode, done.stdout.strip(), done.stderr.strip()) == (0, "done", "")
+    dead = tmp_path / f"omnigraph-spark-{_pid_of_nobody()}-x.log"
+    for log in (dead, alive := tmp_path / f"omnigraph-spark-{os.getpid()}-x.log"):
+        log.touch()
+    done = _run(code, TMPDIR=str(tmp_path))
+    assert (done.returncode, done.stdout.split(), done.stderr.strip()) == (0, ["error"] * 4, "")
+    assert list(tmp_path.glob("omnigraph-spark-*.log")) == [alive]
+
+
+def _pid_of_nobody() -> int:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    return ended.pid
+
+
+OWN = """
+import os
+os.environ.pop("PYSPARK_PYTHON", None)
+from pyspark.sql import SparkSession
+import omnigraph as og
+from omnigraph import spark
+own = (SparkSession.builder.master("local[1]").config("spark.driver.memory", "512m")
+       .config("spark.ui.enabled", "false").getOrCreate())
+g = og.init({graph!r}, "node Person {{ name: String @key }}")
+frame = own.createDataFrame([("ada",)], "name string")
+for act in (lambda: spark.register(own), lambda: g.load(frame, type="Person", mode="append"),
+            lambda: spark.attach(own, g.uri), lambda: spark.session()):
+    try:
+        act()
+    except og.SparkFailed as error:
+        print(error)
+"""
+
+
+@pytest.mark.long
+def test_a_session_of_a_program_whose_workers_have_no_package_is_told_what_to_do(tmp_path: Path) -> None:
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\nexit 1\n")
+    other.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = _run(OWN.format(graph=str(tmp_path / "graph")), PATH=path)
+    said = (
+        "the workers of this session run 'python3', which has no OmniGraph: set "
+        f"PYSPARK_PYTHON={sys.executable} before the session is made, or use omnigraph.spark.session()"
+    )
+    assert done.stdout.splitlines() == [said] * 4, done.stderr
 
 
 SLOW = """
@@ -78,6 +133,7 @@ def test_nothing_of_a_session_outlives_its_driver_even_when_java_does_not_answer
         driver.wait(20)
         _, left = psutil.wait_procs(family, timeout=60)
         assert left == []
+        assert not list(Path(tempfile.gettempdir()).glob(f"omnigraph-spark-{driver.pid}-*.log"))
     finally:
         for process in (driver, *family):
             if process.is_running():

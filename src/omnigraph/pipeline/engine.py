@@ -14,6 +14,7 @@ from omnigraph.base.settings import Settings
 from omnigraph.execution.engine import Availability, Engine, EngineChoice, Estimate
 from omnigraph.pipeline.java import require_java
 from omnigraph.pipeline.session import SparkOptions, abandon, active, describe_configuration, session
+from omnigraph.pipeline.worker_python import require_worker_python
 
 if TYPE_CHECKING:
     from omnigraph.execution.export.export import Export
@@ -59,6 +60,7 @@ class SparkEngine:
         from omnigraph.pipeline.jobs.load import SparkExecutor
 
         spark = source.frame.rows.sparkSession if source.frame is not None else session()
+        require_worker_python(spark)
         return SparkExecutor(spark, self._settings)
 
 

@@ -1,4 +1,4 @@
-"""A small process that ends the Java of a session when its driver has died, for whatever reason.
+"""A small process that ends the Java of a session, and removes its log, when its driver has died.
 
 Java watches its driver too, but one whose memory is full does nothing but collect garbage, and ends neither
 by itself nor by SIGTERM. It is run as a file, with nothing but the standard library.
@@ -6,6 +6,7 @@ by itself nor by SIGTERM. It is run as a file, with nothing but the standard lib
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -17,36 +18,43 @@ _GRACE_SECONDS = 5.0
 """Time in which Java may end by itself after its driver."""
 
 
-def start_watchdog(java: int) -> None:
-    """Start the watchdog of a Java that this process has started."""
+def start_watchdog(java: int, log: str) -> None:
+    """Start the watchdog of a Java that this process has started, and of its log."""
     if sys.platform == "win32":  # Spark itself ends Java there
         return
     subprocess.Popen(
-        [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(java)],
+        [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(java), log],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,  # signals to the driver's process group must not reach it
     )  # fmt: skip
 
 
-def _watch(driver: int, java: int) -> None:
+def _watch(driver: int, java: int) -> bool:
+    """Wait for the end of a Java, and end it after its driver; return whether that has died first."""
     while os.getppid() == driver:
-        if not _is_alive(java):
-            return
+        if not is_alive(java):
+            return False
         time.sleep(_POLL_SECONDS)
     for _ in range(int(_GRACE_SECONDS / _POLL_SECONDS)):
-        if not _is_alive(java):
-            return
+        if not is_alive(java):
+            return True
         time.sleep(_POLL_SECONDS)
     os.kill(java, signal.SIGKILL)
+    return True
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Return whether a process runs, whoever owns it."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
+    except PermissionError:
+        return True
     return True
 
 
 if __name__ == "__main__":
-    _watch(int(sys.argv[1]), int(sys.argv[2]))
+    if _watch(int(sys.argv[1]), int(sys.argv[2])):
+        with contextlib.suppress(OSError):
+            os.unlink(sys.argv[3])

@@ -19,7 +19,8 @@ from omnigraph.base.errors import BadInput, SparkFailed
 from omnigraph.execution.engine import spark_missing
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.pipeline.java import require_java
-from omnigraph.pipeline.jvm_watchdog import start_watchdog
+from omnigraph.pipeline.jvm_watchdog import is_alive, start_watchdog
+from omnigraph.pipeline.worker_python import require_worker_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +30,9 @@ MEMORY_VARIABLE = "OMNIGRAPH_SPARK_MEMORY"
 CONFIG_VARIABLE = "OMNIGRAPH_SPARK_CONFIG"
 REMOTE_VARIABLE = "SPARK_REMOTE"
 _TASK_ATTEMPTS = 4
+_LOG_NAME = "omnigraph-spark-"
+_LOUD_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""They print the Java stack of an error that is raised anyway."""
 _CONNECT_NEEDS = ("grpc", "pandas")
 
 
@@ -99,6 +103,7 @@ def session(
         running = active()
         if running is not None:
             _check_master(running, master, remote)
+            require_worker_python(running)
             return running
         told = SparkOptions.from_environment()
         options = SparkOptions(
@@ -214,6 +219,7 @@ def _start(options: SparkOptions) -> Any:
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession as Sessions
 
     settings = _config(options)
@@ -223,14 +229,15 @@ def _start(options: SparkOptions) -> Any:
     try:
         if SparkContext._gateway is None:
             # Java's own output goes to a file from its first line; the terminal is the user's.
+            remove_dead_logs(Path(tempfile.gettempdir()))
             _ours.log = tempfile.NamedTemporaryFile(  # noqa: SIM115
-                prefix=f"omnigraph-spark-{os.getpid()}-", suffix=".log", delete=False
+                prefix=f"{_LOG_NAME}{os.getpid()}-", suffix=".log", delete=False
             )
             with warnings.catch_warnings():
                 # Starting Java forks briefly; the forked process does not use Lance.
                 warnings.filterwarnings("ignore", "lance is not fork-safe")
                 gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
-                start_watchdog(gateway.proc.pid)
+                start_watchdog(gateway.proc.pid, _ours.log.name)
             _ours.java = gateway.proc
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         builder = Sessions.builder
@@ -240,10 +247,21 @@ def _start(options: SparkOptions) -> Any:
     except (PySparkException, Py4JError, OSError) as error:
         said = f"; its output is in {_ours.log.name}" if _ours.log else ""
         raise SparkFailed(f"Spark on {options.master} did not start{said}", master=options.master) from error
+    for name in _LOUD_LOGGERS:
+        PySparkLogger.getLogger(name).disabled = True
     if "PYSPARK_PYTHON" not in os.environ:
         started.sparkContext.pythonExec = sys.executable
     atexit.register(stop)
     return started
+
+
+def remove_dead_logs(folder: Path) -> None:
+    """Remove the logs of sessions whose processes have ended without it."""
+    for path in folder.glob(f"{_LOG_NAME}*.log"):
+        process = path.name.removeprefix(_LOG_NAME).partition("-")[0]
+        if process.isdigit() and not is_alive(int(process)):
+            with suppress(OSError):
+                path.unlink()
 
 
 def _config(options: SparkOptions) -> dict[str, str]:

@@ -23,6 +23,8 @@ def spark_errors(action: str) -> Iterator[None]:
 
 def _reason(error: Exception) -> str:
     """Return the line of a long report that says what happened."""
+    if "No module named 'omnigraph'" in str(error):
+        return "its workers have no OmniGraph: set PYSPARK_PYTHON to a Python of theirs that has it"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Fault)\b.*:", line)]
     named = [line for line in errors if not line.startswith(("org.apache.spark", "java."))]

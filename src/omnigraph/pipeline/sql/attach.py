@@ -16,6 +16,7 @@ from omnigraph.pipeline.error_transport import graph_error
 from omnigraph.pipeline.options import STORAGE_PREFIX
 from omnigraph.pipeline.sql.places import open_graph_of
 from omnigraph.pipeline.sql.source import CatalogSource
+from omnigraph.pipeline.worker_python import require_worker_python
 from omnigraph.storage.objects import open_store
 
 JAR = Path(__file__).with_name("omnigraph-spark.jar")
@@ -29,6 +30,7 @@ def attach_graph(spark: Any, uri: Any, name: str, storage_options: Mapping[str, 
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name.lower() == "spark_catalog":
         raise BadInput(f"{name!r} is not a name for a catalog: use letters, digits and _", name=name)
     check_spark_version(spark)
+    require_worker_python(spark)
     address = str(open_store(str(uri), dict(storage_options or {})).root_uri)
     prefix = f"spark.sql.catalog.{name}"
     storage = {f"{prefix}.{STORAGE_PREFIX}{key}": value for key, value in (storage_options or {}).items()}
