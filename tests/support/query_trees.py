@@ -157,32 +157,56 @@ _pages = st.one_of(st.none(), st.builds(ast.IntLiteral, _counts, _at), _variable
 _matches = st.builds(
     ast.MatchClause, st.lists(_clauses, min_size=1, max_size=4).map(tuple), _at, st.booleans()
 )
-_reads = st.builds(
-    ast.Read,
-    _matches,
-    st.builds(
-        ast.ReturnClause,
-        st.lists(
-            st.one_of(
-                st.builds(ast.ReturnItem, _expressions, st.one_of(st.none(), _name()), _at),
-                st.builds(ast.ReturnItem, st.builds(ast.AllProperties, _variables, _at), st.none(), _at),
-            ),
-            min_size=1,
-            max_size=4,
-        ).map(tuple),
-        st.booleans(),
-        _at,
-    ),
-    st.one_of(
-        st.none(), st.builds(ast.OrderClause, st.lists(_orderings, min_size=1, max_size=3).map(tuple), _at)
-    ),
-    _pages,
-    _pages,
+_orders = st.one_of(
+    st.none(), st.builds(ast.OrderClause, st.lists(_orderings, min_size=1, max_size=3).map(tuple), _at)
+)
+_havings = st.one_of(
+    st.none(), st.builds(ast.HavingClause, st.lists(_conditions, min_size=1, max_size=3).map(tuple), _at)
+)
+_returns = st.builds(
+    ast.ReturnClause,
+    st.lists(
+        st.one_of(
+            st.builds(ast.ReturnItem, _expressions, st.one_of(st.none(), _name()), _at),
+            st.builds(ast.ReturnItem, st.builds(ast.AllProperties, _variables, _at), st.none(), _at),
+        ),
+        min_size=1,
+        max_size=4,
+    ).map(tuple),
+    st.booleans(),
     _at,
-    st.one_of(
-        st.none(),
-        st.builds(ast.HavingClause, st.lists(_conditions, min_size=1, max_size=3).map(tuple), _at),
-    ),
+)
+_withs = st.builds(
+    ast.ReturnClause,
+    st.lists(
+        st.builds(ast.ReturnItem, _expressions, st.one_of(st.none(), _name()), _at), min_size=1, max_size=3
+    ).map(tuple),
+    st.booleans(),
+    _at,
+)
+_later_matches = st.one_of(st.none(), _matches)
+
+
+def _stages(match: st.SearchStrategy[Any]) -> st.SearchStrategy[ast.Stage]:
+    return st.builds(ast.Stage, match, _withs, _havings, _orders, _pages, _pages, _at)
+
+
+def _reads_shaped(order: Any, page: Any) -> st.SearchStrategy[ast.Read]:
+    """Return reads with such an order and such pages, some with stages."""
+    none = st.just(())
+    plain = st.builds(ast.Read, _matches, _returns, order, page, page, _at, _havings, none)
+    stages = st.tuples(_stages(_matches), st.lists(_stages(_later_matches), max_size=1)).map(
+        lambda found: (found[0], *found[1])
+    )
+    return st.one_of(
+        plain, st.builds(ast.Read, _later_matches, _returns, order, page, page, _at, _havings, stages)
+    )
+
+
+_parts = st.lists(_reads_shaped(st.none(), st.none()), min_size=2, max_size=3).map(tuple)
+_reads = st.one_of(
+    _reads_shaped(_orders, _pages),
+    st.builds(ast.Union, _parts, st.booleans(), _orders, _pages, _pages, _at),
 )
 _fields = st.builds(ast.BareProperty, _edge_words, _at)
 _predicates = st.recursive(

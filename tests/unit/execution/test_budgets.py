@@ -13,6 +13,9 @@ COUNT = "query q() { match { $p: Person } return { count($p) as n } }"
 PAIRS = "query q() { match { $p: Person  $q: Person } return { $p.name, $q.name as other } }"
 SORTED = "query q() { match { $p: Person  $q: Person } return { $p.n, $q.n as m } order { $p.n, m } }"
 WALKS = "query q() { match { $p: Person  $p knows{1,9} $q } return { $p.name, $q.name as other } }"
+STAGE = (
+    "query q() { match { $p: Person  $q: Person } with { $p.n as $n, $q.n as $m } return { max($n) as n } }"
+)
 PEOPLE = 40
 
 
@@ -37,7 +40,7 @@ def _refused(graph: og.Graph, gq: str, **how: Any) -> dict[str, Any]:
     return caught.value.details
 
 
-@pytest.mark.parametrize("gq", [PAIRS, SORTED, WALKS])
+@pytest.mark.parametrize("gq", [PAIRS, SORTED, WALKS, STAGE])
 @pytest.mark.parametrize("optimise", [True, False])
 def test_too_many_rows_on_their_way(
     uri: str, gq: str, optimise: bool, monkeypatch: pytest.MonkeyPatch
@@ -48,7 +51,7 @@ def test_too_many_rows_on_their_way(
     assert facts["actual"] > 100
 
 
-@pytest.mark.parametrize("gq", [PAIRS, SORTED])
+@pytest.mark.parametrize("gq", [PAIRS, SORTED, STAGE])
 def test_too_much_memory_for_the_rows_of_a_result(uri: str, gq: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMNIGRAPH_QUERY_BYTES", "5000")
     facts = _refused(og.open(uri, read_only=True), gq)

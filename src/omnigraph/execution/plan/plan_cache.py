@@ -21,8 +21,10 @@ _MAX_PLANS = 256
 
 @dataclass(frozen=True, slots=True)
 class _CachedPlan:
-    """A plan and the state it was made for; holding its query keeps the query's id() from being reused."""
+    """A plan and the state it was made for."""
 
+    query: ReadQuery
+    """Holding it keeps its id() from being reused; the plan may have another form of it."""
     ordered: ReadPlan
     plan: ReadPlan
     commit: str
@@ -55,5 +57,5 @@ class PlanCache:
         same = found is not None and found.size == size
         ordered = found.ordered if found is not None and same else plan_read(query, known, optimise)
         plan = choose_paths(ordered, known, available)
-        self._kept.put(key, _CachedPlan(ordered, plan, commit, changes, size))
+        self._kept.put(key, _CachedPlan(query, ordered, plan, commit, changes, size))
         return plan

@@ -65,7 +65,9 @@ def test_edges_are_followed_where_a_join_would_leave_a_search_for_each_of_its_ro
 
 
 def _largest(plan: ReadPlan, statistics: Statistics) -> float:
-    return max(_looked_at(plan.block, plan.query.match, 1.0, statistics))
+    first = sum(item.rows for item in plan.sources) if plan.sources else 1.0
+    before = (_largest(item, statistics) for item in plan.sources)
+    return max((first, *before, *_looked_at(plan.block, plan.query.match, first, statistics)))
 
 
 def _looked_at(plan: BlockPlan, block: Block, rows: float, statistics: Statistics) -> Iterator[float]:
