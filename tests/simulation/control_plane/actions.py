@@ -190,7 +190,11 @@ def _rebase(world: World, op: Op, message: str) -> Any:
 
 
 def _create(world: World, op: Op, message: str) -> Any:
-    return kernel.create(world.opened(), op.branch, op.other)
+    return kernel.create(world.opened(), op.branch, op.other, op.back)
+
+
+def _pick(world: World, op: Op, message: str) -> Any:
+    return kernel.pick(world.opened(), op.branch, op.other, op.back)
 
 
 def _restore(world: World, op: Op, message: str) -> Any:
@@ -253,6 +257,7 @@ _ACTIONS = {
     "merge": _merge,
     "rebase": _rebase,
     "create": _create,
+    "pick": _pick,
     "delete": _delete,
     "restore": _restore,
     "tag": _tag,

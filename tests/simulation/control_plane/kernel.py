@@ -18,7 +18,7 @@ from omnigraph.base.errors import Contention, Unavailable
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, restore_branch
+from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, refuse_isolated, restore_branch
 from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, CleanupRequest, cleanup
 from omnigraph.graph.maintenance.cleanup.retention import Limits
 from omnigraph.graph.manifest import layout, lineage
@@ -30,7 +30,7 @@ from omnigraph.graph.manifest.stamp import Stamp, read_stamp, write_stamp
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.merge.plan import Options
 from omnigraph.graph.merge.rebase import Rebase, rebase_branch
-from omnigraph.graph.merge.run import Merge, merge_branch
+from omnigraph.graph.merge.run import Merge, merge_branch, pick_commit
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.chain_ends import put_genesis
 from omnigraph.graph.publish.outcome import Published
@@ -262,9 +262,18 @@ def rebase(core: Core, branch: str, onto: str) -> Rebase:
     return rebase_branch(core, branch, onto, None, Options())
 
 
-def create(core: Core, branch: str, source: str) -> BranchRef:
-    """Make a branch."""
-    return create_branch(core.truth, branch, core.truth.state(source).head, None)
+def create(core: Core, branch: str, source: str, back: int = 0) -> BranchRef:
+    """Make a branch from the head of another, or from a commit before it, as `Branches.create` does."""
+    origin = _step_back(core, source, back) if back else core.truth.state(source).head
+    if back:
+        refuse_isolated(core.truth, origin)
+    return create_branch(core.truth, branch, origin, None)
+
+
+def pick(core: Core, branch: str, source: str, back: int) -> Merge:
+    """Bring the change of a commit of another branch to a branch."""
+    request = CommitRequest(branch, durable=True)
+    return pick_commit(core, _step_back(core, source, back), request, Options(), False, False)
 
 
 def restore(core: Core, branch: str) -> BranchRef:
@@ -279,12 +288,18 @@ def delete(core: Core, branch: str) -> None:
 
 def tag(core: Core, name: str, branch: str, back: int) -> str:
     """Tag a commit of a branch and return its id."""
+    chosen = _step_back(core, branch, back)
+    return core.truth.tags.create(name, chosen, clock.current().now_us(), None).ref.commit
+
+
+def _step_back(core: Core, branch: str, back: int) -> CommitRecord:
+    """Return the commit so many steps before the head of a branch, or the first one."""
     chosen = core.truth.state(branch).head
     for step, record in enumerate(lineage.history(core.truth.chains, chosen)):
         chosen = record
         if step == back:
             break
-    return core.truth.tags.create(name, chosen, clock.current().now_us(), None).ref.commit
+    return chosen
 
 
 def clean_up(core: Core, keep: int | None, grace: float) -> Cleanup:

@@ -31,7 +31,7 @@ class Op:
     grace: float = 0.0
     schema: str = ""
     back: int = 0
-    """Of a tag: how many commits before the head it names."""
+    """Of a tag, a branch, or what is picked: how many commits before the head."""
     seconds: float = 0.0
     """Of a wait: how long."""
 
@@ -362,6 +362,38 @@ def _drops(draw: _Draw) -> None:
         draw.parts.append(some)
 
 
+def _past(draw: _Draw) -> None:
+    """Branches begin from old commits, and old commits are brought elsewhere, while cleanups drop them."""
+    draw.setup += [Op("create", "a", "main")]
+    draw.setup += [draw.write("a", "main") for _ in range(draw.rng.randint(3, 6))]
+    if draw.chance(0.4):
+        draw.setup += [Op("merge", "main", "a"), draw.write("main")]
+    makers: Sequence[Callable[[], Op]] = (
+        lambda: Op(
+            "create", str(draw.one("b", "c")), str(draw.one("a", "main")), back=draw.rng.randint(1, 3)
+        ),
+        lambda: Op(
+            "create", str(draw.one("b", "c")), str(draw.one("a", "main")), back=draw.rng.randint(1, 3)
+        ),
+        lambda: Op(
+            "pick", str(draw.one("main", "a", "b")), str(draw.one("a", "b")), back=draw.rng.randint(0, 2)
+        ),
+        lambda: Op("pick", "main", "a", back=draw.rng.randint(0, 2)),
+        lambda: draw.cleanup(0.8),
+        lambda: draw.cleanup(0.8),
+        lambda: Op("tag", str(draw.one("a", "main")), "t", back=draw.rng.randint(0, 3)),
+        lambda: Op("untag", other="t"),
+        lambda: draw.merge(str(draw.one("a", "b"))),
+        lambda: draw.merge("main", "b"),
+        lambda: draw.write("main", "a", "b"),
+        lambda: Op("delete", str(draw.one("a", "b"))),
+        lambda: Op("restore", str(draw.one("a", "b"))),
+    )
+    for _ in range(draw.rng.randint(2, 4)):
+        some = [makers[int(draw.rng.random() * len(makers))]() for _ in range(draw.rng.randint(1, 3))]
+        draw.parts.append(some)
+
+
 THEMES: dict[str, Callable[[_Draw], None]] = {
     "mixed": _mixed,
     "merges": _merges,
@@ -372,19 +404,19 @@ THEMES: dict[str, Callable[[_Draw], None]] = {
     "forks": _forks,
     "sleepers": _sleepers,
     "drops": _drops,
+    "past": _past,
 }
 _WEIGHTS = (3, 3, 1, 2, 2, 2, 2, 2)
-_DROPS = 0.08
-"""Of so many histories the theme is drops for good; the others are what they were before there were any."""
+_LATER = {"drops": 0.08, "past": 0.16}
+"""Themes that came later, up to which lot; histories of others are what they were before there were any."""
 
 
 def scenario(seed: int, theme: str | None = None) -> Scenario:
     """Return the scenario of a seed."""
     rng = random.Random(seed)
     chosen = rng.choices(list(THEMES)[: len(_WEIGHTS)], _WEIGHTS)[0]
-    if random.Random(f"{seed} drops").random() < _DROPS:
-        chosen = "drops"
-    theme = theme or chosen
+    lot = random.Random(f"{seed} drops").random()
+    theme = theme or next((name for name, below in _LATER.items() if lot < below), chosen)
     draw = _Draw(rng)
     THEMES[theme](draw)
     events = _events(rng, len(draw.parts))

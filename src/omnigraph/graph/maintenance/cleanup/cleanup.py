@@ -166,6 +166,7 @@ class _CleanupRun:
 
     def _mark(self, found: Survey, kept: KeptCommits) -> None:
         standing: list[tuple[str, PinnedTable]] = []
+        dropped: list[tuple[str, PinnedTable]] = []
         for incarnation, chain in found.chains.items():
             tables, stored = self._find_dropped_tables(chain), chain.floor.floor.tables if chain.floor else {}
             for seq in chain.numbers:
@@ -174,11 +175,12 @@ class _CleanupRun:
                     standing += self._select_tables(record, stored)
                     if any(seq < below for below in stored.values()):
                         # What had a name when a table was dropped for good has kept it, and others have not.
-                        for table in self._select_tables(record, {}):
-                            self.marks.add_record([table], is_published=False)
+                        dropped += self._select_tables(record, {})
                 elif (incarnation, seq) in kept.history or not self._may_drop(incarnation):
                     standing += self._select_tables(record, tables)
         self.marks.add_published(standing)
+        for table in dropped:
+            self.marks.add_record([table], is_published=False)
         for durable in found.look.plans:
             self.marks.add_plan(durable, found.record(durable.plan.base))
 

@@ -112,6 +112,7 @@ def look(truth: Truth) -> LiveNames:
     for ref in truth.live_refs():
         with suppress(NotFound, BranchGone):
             states.append(truth.follow(ref))
+    # A name may move while the branches are read: who takes one away has left a tag, or another name, before.
     tags, names = truth.tags.list(), truth.refs.list_names()
     return LiveNames(
         tuple(state for state in states if not state.head.closed),
