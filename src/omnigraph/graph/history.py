@@ -176,7 +176,9 @@ def at_time(truth: Truth, state: BranchState, timestamp: datetime | str) -> Comm
     while tip is not None and tip.created_at > moment:
         numbers = past.numbers(tip)
         chain, known = tip.incarnation, tip
-        place = bisect_right(numbers, moment, key=lambda seq: _held_or(truth, chain, seq, known).created_at)
+        place = bisect_right(
+            numbers, moment, key=lambda seq: _need_record(truth, chain, seq, known).created_at
+        )
         fork = past.fork_of(tip)
         before = numbers[place - 1] if place else fork.seq if fork is not None else 0
         if place < len(numbers) and numbers[place] != before + 1:  # what is gone may have been it
@@ -187,7 +189,7 @@ def at_time(truth: Truth, state: BranchState, timestamp: datetime | str) -> Comm
                 timestamp=str(timestamp),
             )
         if place:
-            return _held_or(truth, chain, numbers[place - 1], known)
+            return _need_record(truth, chain, numbers[place - 1], known)
         tip = past.at(fork) if fork is not None else None
     if tip is None:
         oldest = datetime.fromtimestamp(moment / 1e6, UTC).isoformat()
@@ -200,7 +202,7 @@ def at_time(truth: Truth, state: BranchState, timestamp: datetime | str) -> Comm
     return tip
 
 
-def _held_or(truth: Truth, chain: str, seq: int, tip: CommitRecord) -> CommitRecord:
+def _need_record(truth: Truth, chain: str, seq: int, tip: CommitRecord) -> CommitRecord:
     if seq == tip.seq:
         return tip
     found = truth.chains.held(chain, seq)

@@ -29,7 +29,7 @@ from omnigraph.execution.query_cache import compile_read_at
 from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.execution.result import Result
 from omnigraph.execution.spark.column_names import names_in_spark
-from omnigraph.graph.schema_apply.names import types_called
+from omnigraph.graph.schema_apply.names import find_types_named
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.feed_source import FeedReader, FeedStream
@@ -240,7 +240,7 @@ class ResultReader(DataSourceReader):  # type: ignore[misc]
 def find_table(snapshot: Snapshot, path: str | None) -> TableType:
     """Return the type that a path such as `node:Person` names; the kind may be left out."""
     known = snapshot.catalog.tables
-    found = types_called(snapshot, path) if path is not None else ()
+    found = find_types_named(snapshot, path) if path is not None else ()
     if len(found) != 1:
         names = [table.table_key for table in known]
         if path is None or found:

@@ -95,9 +95,9 @@ class _Binder:
             return TextMatch(node.field, self.value(node.text), edits)
         if isinstance(node, TextScore | VectorDistance | RankFusion):
             return self.score(node)
-        return self._computed(node) if isinstance(node, Computed) else node
+        return self._bind_computed(node) if isinstance(node, Computed) else node
 
-    def _computed(self, node: Computed) -> Value:
+    def _bind_computed(self, node: Computed) -> Value:
         """Bind what computes; a call of constants alone becomes their value."""
         if isinstance(node, Call):
             return _fold(Call(node.function, tuple(map(self.value, node.arguments)), node.type))

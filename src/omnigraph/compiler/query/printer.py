@@ -122,7 +122,7 @@ class _Printer:
     def stage(self, node: ast.Stage) -> None:
         if node.match is not None:
             self.match(node.match)
-        self.columns("with", node.returns, _kept)
+        self.columns("with", node.returns, _item_text)
         self.having(node.having)
         self.shape(node)
 
@@ -196,7 +196,7 @@ def _column(item: ast.ReturnItem) -> str:
     return expression_text(item.expression) + (f" as {item.alias.text}" if item.alias else "")
 
 
-def _kept(item: ast.ReturnItem) -> str:
+def _item_text(item: ast.ReturnItem) -> str:
     assert not isinstance(item.expression, ast.AllProperties), "with lists variables and values"
     return expression_text(item.expression) + (f" as ${item.alias.text}" if item.alias else "")
 

@@ -42,20 +42,20 @@ def expression_text(node: ast.Expression) -> str:
             argument = "*" if isinstance(node.argument, ast.Star) else expression_text(node.argument)
             return f"{node.function}({distinct}{argument})"
         case ast.ComputedExpression():
-            return _computed(node)
+            return _computed_text(node)
         case _:
             return literal_text(node)
 
 
-def _computed(node: ast.ComputedExpression) -> str:
+def _computed_text(node: ast.ComputedExpression) -> str:
     match node:
         case ast.Operation():
             factor = node.operator in _FACTORS
-            left = _enclosed(node.left, _SUMS if factor else ())
-            right = _enclosed(node.right, (*_SUMS, *_FACTORS) if factor else _SUMS)
+            left = _enclose(node.left, _SUMS if factor else ())
+            right = _enclose(node.right, (*_SUMS, *_FACTORS) if factor else _SUMS)
             return f"{left} {node.operator} {right}"
         case ast.Negative():
-            return f"(-{_enclosed(node.operand, (*_SUMS, *_FACTORS))})"
+            return f"(-{_enclose(node.operand, (*_SUMS, *_FACTORS))})"
         case ast.IndexAccess():
             text = expression_text(node.list)
             bare = isinstance(node.list, _INDEXABLE)
@@ -79,7 +79,7 @@ def _computed(node: ast.ComputedExpression) -> str:
     raise AssertionError(f"no expression is a {type(node).__name__}")
 
 
-def _enclosed(node: ast.Expression, operators: Collection[ast.Arithmetic]) -> str:
+def _enclose(node: ast.Expression, operators: Collection[ast.Arithmetic]) -> str:
     text = expression_text(node)
     return f"({text})" if isinstance(node, ast.Operation) and node.operator in operators else text
 

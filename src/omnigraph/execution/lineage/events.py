@@ -106,7 +106,7 @@ def file_inputs(paths: Sequence[str]) -> list[Mapping[str, Any]]:
     """Return files as datasets; of very many, the folders that they are in."""
     if len(paths) > _MAX_FILES:
         paths = sorted({path.rpartition("/")[0] or "." for path in paths})[:_MAX_FILES]
-    return [_named(path) for path in dict.fromkeys(paths)]
+    return [_name_dataset(path) for path in dict.fromkeys(paths)]
 
 
 def type_output(
@@ -128,10 +128,10 @@ def type_output(
 
 def type_dataset(uri: str, table_key: str) -> Mapping[str, Any]:
     """Return the name of a type of a graph as a dataset; it is the same on all branches."""
-    return _named(f"{uri.rstrip('/')}/{table_key}")
+    return _name_dataset(f"{uri.rstrip('/')}/{table_key}")
 
 
-def _named(address: str) -> Mapping[str, Any]:
+def _name_dataset(address: str) -> Mapping[str, Any]:
     """Return an address as OpenLineage names it: the place, and what lies there."""
     parts = urlsplit(address)
     if "://" not in address:

@@ -158,7 +158,7 @@ def _commit(
                 streams=request.streams,
                 idempotency_key=request.idempotency_key,
                 lasting=elsewhere is not None,
-                metadata=_noted(request),
+                metadata=_notes_of(request),
             )
             if metrics.seconds:  # else the load had been made before
                 rest = clock.current().monotonic() - began - sum(metrics.seconds.values())
@@ -170,7 +170,7 @@ def _commit(
                 raise
 
 
-def _noted(request: LoadRequest) -> dict[str, str]:
+def _notes_of(request: LoadRequest) -> dict[str, str]:
     """Return what a commit notes of a load: the batch of a stream that it is, and what the caller gave."""
     return {**note_batch(request.streams), **(request.metadata or {})}
 

@@ -52,7 +52,7 @@ class ClaimedRoot:
     def check(self) -> None:
         """Stop when another run has taken over."""
         if standing_claim(self.root) != self.claim:
-            raise self._overtaken()
+            raise self._overtaken_error()
 
     def create(self, path: str, data: bytes) -> None:
         """Write an object that is not there; one that is there and differs was damaged, and is replaced."""
@@ -67,13 +67,13 @@ class ClaimedRoot:
         sealed = replace(self.claim, is_sealed=True)
         found = _read(self.root)
         if found is None or found[0] != self.claim or not _swap(self.root, sealed, found[1]):
-            raise self._overtaken()
+            raise self._overtaken_error()
 
     def _compare(self, path: str, data: bytes) -> None:
         try:
             found = self.root.get_versioned(path)
         except NotFound:
-            raise self._overtaken() from None
+            raise self._overtaken_error() from None
         if found.data == data:
             return
         # What was read is no graph's if the claim stands even now; and what others fix is not replaced.
@@ -82,9 +82,9 @@ class ClaimedRoot:
             self.root.replace(path, data, found.etag)
         except PreconditionFailed:
             if self.root.get_many([path])[0] != data:
-                raise self._overtaken() from None
+                raise self._overtaken_error() from None
 
-    def _overtaken(self) -> OmniError:
+    def _overtaken_error(self) -> OmniError:
         uri = self.root.root_uri
         if self.root.exists(layout.STAMP):
             return AlreadyExists(f"another run of this restore has made the graph at {uri}: open it", uri=uri)

@@ -59,12 +59,12 @@ class EntityChange:
         """The names of what an update changed."""
         if self.older is None or self.newer is None:
             return ()
-        return tuple(self.newer.differing(self.older))
+        return tuple(self.newer.list_changed(self.older))
 
     @cached_property
     def came_by_merge(self) -> bool:
         """Whether the commit only brought over what another branch has: it was changed there."""
-        return self.merged is not None and self.newer is not None and not self.newer.differing(self.merged)
+        return self.merged is not None and self.newer is not None and not self.newer.list_changed(self.merged)
 
     def __repr__(self) -> str:
         what = f" {', '.join(self.changed)}" if self.changed else ""
@@ -116,8 +116,8 @@ class _Walk:
             if not self._is_surely_the_same(record, parent, known):
                 older = find_entity(self._core, parent, self._key)
                 newer = self._at(record, known)
-                if older is None or newer.differing(older):
-                    return EntityChange(record, older, newer, self._merged(record))
+                if older is None or newer.list_changed(older):
+                    return EntityChange(record, older, newer, self._find_merged(record))
                 known = older
             record = parent
         return EntityChange(record, None, self._at(record, known))
@@ -137,7 +137,7 @@ class _Walk:
     def _parent(self, record: CommitRecord) -> CommitRecord | None:
         return self._past.at(record.parent) if record.parent is not None else None
 
-    def _merged(self, record: CommitRecord) -> StoredEntity | None:
+    def _find_merged(self, record: CommitRecord) -> StoredEntity | None:
         ref = record.merged_parent
         merged = self._past.at(ref) if ref is not None else None
         return find_entity(self._core, merged, self._key) if merged is not None else None

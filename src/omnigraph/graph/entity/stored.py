@@ -45,7 +45,7 @@ class StoredEntity:
         (image,) = images_of_rows(self.version.type, self.stored)
         return image
 
-    def differing(self, before: StoredEntity) -> list[str]:
+    def list_changed(self, before: StoredEntity) -> list[str]:
         """Return which columns an older version of the same entity has otherwise, by their names here."""
         pairs = pair_columns(before.version.type, self.version.type)
         differ = []

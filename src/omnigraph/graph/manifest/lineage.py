@@ -121,7 +121,7 @@ def find_in_chain(
     """
     passed: list[CommitRecord] = []
     minted_at = ulid_time_us(commit)
-    for record in _minted_between(chains, newest, floor, minted_at, minted_at):
+    for record in _find_minted_between(chains, newest, floor, minted_at, minted_at):
         if record.commit == commit:
             return record
         passed.append(record)
@@ -137,12 +137,12 @@ def find_by_prefix(
     first, last = (ulid_time_us(prefix.ljust(ULID_LENGTH, letter)) for letter in ("0", "Z"))
     return [
         record
-        for record in _minted_between(chains, newest, floor, first, last)
+        for record in _find_minted_between(chains, newest, floor, first, last)
         if record.commit.startswith(prefix) and not record.closed
     ]
 
 
-def _minted_between(
+def _find_minted_between(
     chains: Chains, newest: CommitRecord, floor: Floor | None, first: int, last: int
 ) -> Iterator[CommitRecord]:
     """Yield the records of a chain whose ids may have been made in some time, in microseconds."""

@@ -104,14 +104,14 @@ class _AncestorWalk:
         The way leaves the line of first parents only where that does not lead there: such merges are what
         cleanups keep, so the number is the same before and after one.
         """
-        leading = self._leading_to(base, head)
+        leading = self._find_leading_to(base, head)
         steps, commit = 0, head.commit
         while commit != base.commit:
             parent = next(parent for parent in self._parents(commit) if parent in leading)
             steps, commit = steps + self._parents(commit)[parent], parent
         return steps
 
-    def _leading_to(self, base: CommitRecord, head: CommitRecord) -> set[str]:
+    def _find_leading_to(self, base: CommitRecord, head: CommitRecord) -> set[str]:
         """Return the painted commits from a head on that have a common ancestor behind them."""
         children: dict[str, list[str]] = {}
         waiting, seen = [head.commit], {head.commit}

@@ -75,7 +75,7 @@ def close_chain(
             return state.head
         if content not in (None, state.head.content):
             return None
-        stored = truth.chains.put(_closing(commit, state, actor, "branch_delete"))
+        stored = truth.chains.put(_closing_record(commit, state, actor, "branch_delete"))
         if stored is not None and truth.confirm_or_take_back(state, stored):
             return stored
         state = truth.refresh(state, anew=stored is not None)
@@ -93,11 +93,11 @@ def continue_elsewhere(
 ) -> CommitRecord | None:
     """End a branch's chain and say where it goes on; None when another record has come before."""
     commit = new_commit_id(state.ref.incarnation)
-    stored = truth.chains.put(replace(_closing(commit, state, actor, "rebase"), successor=successor))
+    stored = truth.chains.put(replace(_closing_record(commit, state, actor, "rebase"), successor=successor))
     return stored if stored is not None and truth.confirm_or_take_back(state, stored) else None
 
 
-def _closing(commit: str, state: BranchState, actor: str | None, operation: str) -> CommitRecord:
+def _closing_record(commit: str, state: BranchState, actor: str | None, operation: str) -> CommitRecord:
     head = state.head
     return CommitRecord(
         commit=commit,

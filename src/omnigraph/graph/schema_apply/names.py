@@ -39,7 +39,7 @@ def rename_catalog(snapshot: Snapshot) -> Catalog:
     return found
 
 
-def types_called(snapshot: Snapshot, name: str) -> tuple[TableType, ...]:
+def find_types_named(snapshot: Snapshot, name: str) -> tuple[TableType, ...]:
     """Return the types of a name or table key, as it was at this commit or else as it is now."""
     return snapshot.catalog.find_types(name) or rename_catalog(snapshot).find_types(name)
 

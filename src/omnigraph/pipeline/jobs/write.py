@@ -107,14 +107,14 @@ class RowStaging:
         from pyspark import TaskContext
 
         number = TaskContext.get().partitionId()
-        with attach_details(), self._renewing():
+        with attach_details(), self._renew_hold():
             rows = pa.Table.from_batches(
                 self._task.read(number, self.source_of(place_batches_in_zone(iterator)))
             )
         return to_arrow_stream(rows)
 
     @contextmanager
-    def _renewing(self) -> Iterator[None]:
+    def _renew_hold(self) -> Iterator[None]:
         """Say, in a task that takes long, that the write goes on."""
         over = threading.Event()
 

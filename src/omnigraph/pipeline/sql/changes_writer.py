@@ -96,7 +96,7 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
                 self._table_key,
                 updated,
                 removed,
-                lambda head: self._changed_since(graph, head),
+                lambda head: self._find_changed_since(graph, head),
                 graph.catalog_at,
                 self._told["command"].lower(),
             )
@@ -111,7 +111,7 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Do nothing: nothing refers to the staged files, and cleanup removes them."""
 
-    def _changed_since(self, graph: Graph, head: CommitRecord) -> Iterator[str]:
+    def _find_changed_since(self, graph: Graph, head: CommitRecord) -> Iterator[str]:
         """Yield the ids of the type's rows that the head has otherwise than the commit that was read."""
         read = graph.snapshot(commit=self._told["read_commit"]).record
         before, after = read.by_key().get(self._table_key), head.by_key().get(self._table_key)

@@ -97,7 +97,7 @@ class _Column:
             return self._compare_moment(operator, value)
         elif scalar.is_float:
             return self._compare_float(operator, float(value))
-        return self._compared(operator, value)
+        return self._compare(operator, value)
 
     def is_one_of(self, values: list[Any]) -> Filter:
         """Return what is true of the rows whose value is one of some."""
@@ -112,24 +112,24 @@ class _Column:
             return self._constant(operator == "!=")
         if rest and operator in ("<", ">="):  # below the next millisecond, or from it on
             millis += 1
-        return self._compared(operator, millis)
+        return self._compare(operator, millis)
 
     def _compare_float(self, operator: Operator, value: float) -> Filter:
         if math.isnan(value):  # above everything that is stored
             return self._constant(operator in ("!=", "<", "<="))
         if value == 0:
             if operator in ("=", "!="):
-                zero = AllOf((self._compared(">=", -0.0), self._compared("<=", 0.0)))
+                zero = AllOf((self._compare(">=", -0.0), self._compare("<=", 0.0)))
                 return zero if operator == "=" else Negated(zero)
             value = 0.0 if operator in (">", "<=") else -0.0
-        return self._compared(operator, value)
+        return self._compare(operator, value)
 
-    def _compared(self, operator: Operator, value: Any) -> Filter:
+    def _compare(self, operator: Operator, value: Any) -> Filter:
         return ComparedColumn(self.name, operator, to_arrow([value], self.type)[0])
 
     def _constant(self, truth: bool) -> Filter:
         """Return what is true, or false, of every value; of NULL it is neither."""
-        never = AllOf((self._compared("=", 0), self._compared("=", 1)))
+        never = AllOf((self._compare("=", 0), self._compare("=", 1)))
         return Negated(never) if truth else never
 
 

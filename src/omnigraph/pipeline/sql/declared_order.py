@@ -11,13 +11,13 @@ from omnigraph.compiler.schema.parser import parse_schema
 
 def declared_order(table: TableType, source: str) -> list[str]:
     """Return the names of a type's properties as declared; those of interfaces come last, by name."""
-    own = _declared(source).get(table.name, ())
+    own = _read_declared_order(source).get(table.name, ())
     known = [name for name in own if name in table.by_name]
     return [*known, *(item.name for item in table.properties if item.name not in known)]
 
 
 @lru_cache(maxsize=16)
-def _declared(source: str) -> dict[str, tuple[str, ...]]:
+def _read_declared_order(source: str) -> dict[str, tuple[str, ...]]:
     return {
         declaration.name.text: tuple(
             member.name.text for member in declaration.members if isinstance(member, PropertyDeclaration)

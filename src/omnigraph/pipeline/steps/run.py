@@ -22,7 +22,7 @@ def run_reading(
 ) -> tuple[list[SplitOutcome], dict[str, list[Hashes]]]:
     """Run the task over all splits of a source and return the answers in the order of the splits."""
     with spark_errors("reading the source"):
-        return decode(_observed(_frame(spark, source, task)).toArrow())
+        return decode(_observe_counts(_frame(spark, source, task)).toArrow())
 
 
 def run_and_keep(spark: Any, source: LoadSource, task: ReadTask) -> tuple[list[SplitOutcome], Any]:
@@ -34,7 +34,7 @@ def run_and_keep(spark: Any, source: LoadSource, task: ReadTask) -> tuple[list[S
         return decode(answers.filter(answers.name == OUTCOME).toArrow())[0], answers
 
 
-def _observed(answers: Any) -> Any:
+def _observe_counts(answers: Any) -> Any:
     """Let Spark add up what the tasks have counted, for whoever listens to its queries."""
     from pyspark.sql import functions
 

@@ -75,7 +75,7 @@ class LocalStore:
                 data = file.read()
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             count("objects.get_missing")
-            raise self._missing(path) from None
+            raise self._missing_error(path) from None
         except OSError as error:
             raise translate(error, self._root, path) from error
         count("objects.get")
@@ -181,9 +181,9 @@ class LocalStore:
         count("objects.move")
         with self._translate_errors(target):
             if not _is_file(f"{self._root}/{source}"):
-                raise self._missing(source)
+                raise self._missing_error(source)
             if not self._publish(os.replace, f"{self._root}/{source}", target):
-                raise self._missing(source)
+                raise self._missing_error(source)
 
     def reader(self, path: str, buffer: int) -> io.RawIOBase:
         """Open an object that may be large for reading from its beginning to its end."""
@@ -192,7 +192,7 @@ class LocalStore:
         try:
             return open(f"{self._root}/{path}", "rb", buffering=0)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            raise self._missing(path) from None
+            raise self._missing_error(path) from None
         except OSError as error:
             raise translate(error, self._root, path) from error
 
@@ -213,7 +213,7 @@ class LocalStore:
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._root, self._fsync, self._patience)
 
-    def _missing(self, path: str) -> NotFound:
+    def _missing_error(self, path: str) -> NotFound:
         return NotFound(f"there is no object {path!r} under {self._root}", path=path, root=self._root)
 
     def _get_or_none(self, path: str) -> bytes | None:

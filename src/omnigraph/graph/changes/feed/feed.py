@@ -98,7 +98,7 @@ class Feed:
             return cursor
         if commits is None or place.seq + commits >= last.seq:
             return self._seal(last)
-        return self._standing(place, place.seq + commits)
+        return self._cursor_after(place, place.seq + commits)
 
     def stretches(self, start: str, end: str, most: int) -> list[CommitRange]:
         """Cut the way from one cursor to another into stretches of at most so many commits.
@@ -109,7 +109,7 @@ class Feed:
         if first.seq < last.seq and not self._line.is_passed_over(first.seq + 1):
             self._block(first, PageBudget.of(1, None), None, first=True)
         return [
-            CommitRange(self._standing(first, seq), seq + 1, min(most, last.seq - seq))
+            CommitRange(self._cursor_after(first, seq), seq + 1, min(most, last.seq - seq))
             for seq in range(first.seq, last.seq, most)
         ]
 
@@ -196,7 +196,7 @@ class Feed:
             )
         return _FeedPosition(found.seq, commit, self.state.head.seq)
 
-    def _standing(self, place: _FeedPosition, seq: int) -> str:
+    def _cursor_after(self, place: _FeedPosition, seq: int) -> str:
         if seq == place.seq:
             return self._seal(place)
         try:

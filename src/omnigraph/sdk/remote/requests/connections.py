@@ -45,7 +45,7 @@ class Answer:
         try:
             return self._response.read(None if size < 0 else size)
         except BROKEN as error:
-            raise Lost(_told(error)) from error
+            raise Lost(_error_text(error)) from error
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines, while they come."""
@@ -62,7 +62,7 @@ class Answer:
         try:
             return self._response.read1(_PIECE_BYTES)
         except BROKEN as error:
-            raise Lost(_told(error)) from error
+            raise Lost(_error_text(error)) from error
 
     def close(self) -> None:
         """Give the connection back; one whose answer was not read to its end is closed instead."""
@@ -96,7 +96,7 @@ class Connections:
             return Answer(connection.getresponse(), connection, self)
         except BROKEN as error:
             connection.close()
-            raise Lost(_told(error)) from error
+            raise Lost(_error_text(error)) from error
         except BaseException:
             connection.close()  # whoever asked does not wait any more: the server sees that, and stops
             raise
@@ -131,7 +131,7 @@ class Connections:
         try:
             connection.connect()
         except BROKEN as error:
-            raise NotSent(_told(error)) from error
+            raise NotSent(_error_text(error)) from error
         connection.sock.settimeout(None)  # a query takes as long as it takes
         connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return connection
@@ -153,5 +153,5 @@ def _has_input(sock: socket.socket, milliseconds: int) -> bool:
     return bool(waiting.poll(milliseconds))
 
 
-def _told(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return str(error) or type(error).__name__
