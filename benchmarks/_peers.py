@@ -57,7 +57,7 @@ def _serve(module: str, folder: str, line: Connection[Any, Any]) -> None:
         "CREATE NODE TABLE Person"
         "(uid INT64, name STRING, age INT32, city STRING, score DOUBLE, PRIMARY KEY(uid))"
     )
-    connection.execute("CREATE REL TABLE Follows(FROM Person TO Person)")
+    connection.execute("CREATE REL TABLE Follows(FROM Person TO Person, weight INT64)")
     begun = time.perf_counter()
     connection.execute(f"COPY Person FROM '{folder}/people.parquet'")
     connection.execute(f"COPY Follows FROM '{folder}/follows.parquet'")

@@ -97,7 +97,9 @@ def generate(size: int, degree: int = 6) -> Social:
             "vec": pa.FixedSizeListArray.from_arrays(flat, type=pa.list_(pa.float32(), WIDTH)),
         }
     )
-    return Social(people, make_follows(random, size, degree * size), vectors, words)
+    follows = make_follows(random, size, degree * size)
+    weights = np.random.default_rng(11).integers(1, 100, follows.num_rows)
+    return Social(people, follows.append_column("weight", pa.array(weights)), vectors, words)
 
 
 def make_follows(random: np.random.Generator, size: int, wanted: int) -> pa.Table:

@@ -35,7 +35,7 @@ node Person {{
     bio: String @index
     vec: Vector({WIDTH}) @index
 }}
-edge Follows: Person -> Person
+edge Follows: Person -> Person {{ weight: I64 @default(1) }}
 """
 Params = dict[str, Any]
 Step = Callable[[int], tuple[float, Any]]
@@ -101,6 +101,24 @@ QUESTIONS = (
         "MATCH p = (a:Person {uid: $i})-[:Follows* SHORTEST 1..6]->(b:Person {uid: $j}) RETURN length(p)",
         _two,
         40,
+    ),
+    Question(
+        "shortest path, its nodes",
+        "query q($i: I64, $j: I64) { match { $a: Person { uid: $i }  $b: Person { uid: $j } "
+        "$a follows{1,6} $b as path $w } return { size(nodes($w)) as n } }",
+        "MATCH p = (a:Person {uid: $i})-[:Follows* SHORTEST 1..6]->(b:Person {uid: $j}) "
+        "RETURN size(nodes(p))",
+        _two,
+        40,
+    ),
+    Question(
+        "cheapest path",
+        "query q($i: I64, $j: I64) { match { $a: Person { uid: $i }  $b: Person { uid: $j } "
+        "$a follows{1,30} $b shortest by weight as path $w } return { cost($w) as cost } }",
+        "MATCH p = (a:Person {uid: $i})-[e:Follows* WSHORTEST(weight) 1..30]->(b:Person {uid: $j}) "
+        "RETURN cost(e)",
+        _two,
+        12,
     ),
     Question(
         "two-hop paths of the graph",
@@ -327,6 +345,7 @@ def write_and_read(run: Run) -> None:
 def load(graph: og.Graph, data: Social) -> float:
     """Load people and follows; return the seconds."""
     ends = {name: pc.cast(data.follows[column], pa.string()) for name, column in _ENDS.items()}
+    ends["weight"] = data.follows["weight"]
     begun = time.perf_counter()
     graph.load(data.people, type="Person", mode="append")
     graph.load(pa.table(ends), type="Follows", mode="append")

@@ -22,15 +22,15 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n"}
 
 @dataclass(frozen=True)
 class Variable:
-    """A bound variable: a node, an edge, a path length, or a value of an earlier stage."""
+    """A bound variable: a node, an edge, a path or its length, or a value of an earlier stage."""
 
     name: str
     kind: str
     type: Type | None
     types: tuple[str, ...] = ()
-    """The names of its types if it has several; `type` has what they share."""
+    """The names of its types if it has several, and `type` what they share."""
     base: str = ""
-    """The type of a value, without list."""
+    """The type of a value, without list, or of the cost of a path."""
     is_list: bool = False
 
     @property
@@ -160,6 +160,12 @@ class Conditions:
                 found.append(Value(f"${item.name}", "I64", default_name=True))
             elif item.kind == "value":
                 found.append(Value(f"${item.name}", item.base, item.is_list, default_name=True))
+            elif item.kind == "path":
+                found.append(Value(f"length(${item.name})", "I64"))
+                found.append(Value(f"cost(${item.name})", item.base))
+                found += [
+                    Value(f"{part}(${item.name})", "String", is_list=True) for part in ("nodes", "edges")
+                ]
             else:
                 names = ("id", "from", "to") if item.kind == "edge" else ("id",)
                 found += [Value(f"${item.name}.{name}", "String", default_name=True) for name in names]

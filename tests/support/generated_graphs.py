@@ -127,6 +127,8 @@ def _properties(draw: st.DrawFn, of_nodes: bool, most: int) -> tuple[Property, .
     return tuple(found)
 
 
+_WEIGHTS = ("F64", "I32", "F32", "U64", "F64")
+"""The types of weights, which are never negative and never NULL, so that paths can be short by them."""
 _TEXT = Property("text", "String", is_nullable=True, is_indexed=True)
 _VECTOR = Property("vec", "Vector(2)", is_nullable=True, is_indexed=True)
 
@@ -146,7 +148,8 @@ def shapes(draw: st.DrawFn) -> Shape:
         source = draw(st.sampled_from(names))
         # Edges between equal types are wanted most: only they chain.
         target = source if draw(st.integers(0, 2)) else draw(st.sampled_from(names))
-        edges.append(Type(name, draw(_properties(of_nodes=False, most=2)), source, target))
+        weight = draw(st.sampled_from([(), *((Property("w", base),) for base in _WEIGHTS)]))
+        edges.append(Type(name, (*draw(_properties(of_nodes=False, most=2)), *weight), source, target))
     return Shape(tuple(nodes), tuple(edges))
 
 
@@ -155,7 +158,8 @@ def values_of(item: Property) -> st.SearchStrategy[Any]:
     if item.is_vector:
         width = int(item.base[7:-1])
         return st.lists(st.sampled_from(COMPONENTS), min_size=width, max_size=width)
-    one = st.sampled_from(VALUES[item.base])
+    values = [value for value in VALUES[item.base] if item.name != "w" or value >= 0]
+    one = st.sampled_from(values)
     return st.lists(one, max_size=3) if item.is_list else one
 
 

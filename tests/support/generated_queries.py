@@ -143,7 +143,8 @@ class _Reads:
         if not scope:
             clauses.append(self.binding(scope))  # something must be returned
         pattern = chr(10).join(clauses)
-        apart = not self.searching and self.chance(8) and not _HOPS.search(pattern)
+        single = not _HOPS.search(pattern) and "as path" not in pattern
+        apart = not self.searching and self.chance(8) and single
         word = "match distinct edges" if apart else "match"
         return f"{word} {{\n  {pattern}\n}}"
 
@@ -201,14 +202,15 @@ class _Reads:
         target_name = self.bound(scope, target, far, edge_name, source_name if near == far else None)
         if edge_name not in ("", "_"):
             scope.append(Variable(edge_name, "edge", edge))
-        if self.chance(4):
-            length = self.new_name(scope)
-            scope.append(Variable(length, "length", None))
+        if not edge_name and self.chance(3):
+            length = self.several.path(scope, (edge,), free=bounds[:2] in ("", "{1"))
+        elif self.chance(4):
+            length = self.several.length(scope)
         word = edge.name.lower()
         if chains and self.chance(3):
             word = f"<{word}>"
         middle = f"${edge_name}:{word}" if edge_name else word
-        return f"${source_name} {middle}{bounds} ${target_name}" + (f" as ${length}" if length else "")
+        return f"${source_name} {middle}{bounds} ${target_name}{length}"
 
     def end(self, scope: Scope, type_name: str, likely: bool) -> Variable | None:
         """Return a bound variable for one end of a traversal, or None for a new one."""

@@ -16,7 +16,7 @@ from omnigraph.compiler.typecheck.patterns.ways import (
     choose_ways_of_hops,
     choose_ways_of_one_hop,
 )
-from support.generated_conditions import Scope, Variable
+from support.generated_conditions import NUMBERS, Scope, Variable
 from support.generated_graphs import Shape, Type
 
 
@@ -85,11 +85,38 @@ class SeveralTypes:
             )
             word = f"${edge_name}:{word}"
         length = ""
-        if self.chance(4):
-            length = self.new_name(scope)
-            scope.append(Variable(length, "length", None))
+        if not edge_name and self.chance(3):
+            followed = [
+                item for item in self.shape.edges if item.name in {way.edge_type for way in chosen.ways}
+            ]
+            length = self.path(scope, tuple(followed), free=True)
+        elif self.chance(4):
+            length = self.length(scope)
         bounds = f"{{{low},{high}}}" if high > 1 else ""
-        return f"${source_name} {word}{bounds} ${target_name}" + (f" as ${length}" if length else "")
+        return f"${source_name} {word}{bounds} ${target_name}{length}"
+
+    def length(self, scope: Scope) -> str:
+        """Return what names the length of the path of a traversal."""
+        name = self.new_name(scope)
+        scope.append(Variable(name, "length", None))
+        return f" as ${name}"
+
+    def path(self, scope: Scope, edges: tuple[Type, ...], free: bool) -> str:
+        """Return what names the path of a traversal; `free`, it may be one of the shortest."""
+        name, cost, shortest = self.new_name(scope), "I64", ""
+        if free and self.chance(2):
+            shared = self.variable("", "edge", tuple(sorted(edge.name for edge in edges))).type
+            assert shared is not None
+            weights = [item for item in shared.properties if item.base in NUMBERS and not item.is_list]
+            by = ""
+            if weights and not self.chance(4):
+                # A weight that was made to be one comes last.
+                weight = weights[-1] if not self.chance(8) else self.draw(st.sampled_from(weights))
+                by, cost = f" by {weight.name}", "F64" if weight.base.startswith("F") else "I64"
+            count = self.draw(st.sampled_from(["", " 1", " 2", " 3", " 40"]))
+            shortest = f" shortest{count}{by}"
+        scope.append(Variable(name, "path", None, base=cost))
+        return f"{shortest} as path ${name}"
 
     def variable(self, name: str, kind: str, types: tuple[str, ...]) -> Variable:
         """Return a variable with the properties that its types share."""

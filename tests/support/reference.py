@@ -29,6 +29,7 @@ from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
 from omnigraph.compiler.values.results import to_json
 from support.reference_expressions import compute
 from support.reference_graph import MemoryGraph
+from support.reference_paths import breadth_first, check_weights, find_paths
 from support.reference_search import cosine_distance, found, tokens
 
 READ_OF_VARIABLES = (
@@ -39,6 +40,7 @@ READ_OF_VARIABLES = (
     val.EdgeEnd,
     val.PathLength,
     val.StageValue,
+    val.PathValue,
 )
 """The values that read a variable."""
 Assignment = dict[int, Any]
@@ -69,12 +71,16 @@ class Reader:
         return rows[self.first() :] if self.limit() is None else rows[self.first() : self.depth()]
 
     def classes(self) -> list[list[dict[str, Any]]]:
-        """Return all rows, those beyond the page too: in order, and together where their order is free."""
+        """Return all rows, those beyond the page too: in order, and together where their order is free.
+
+        Raise BadWeight if a path is to be short by what is no weight.
+        """
         return [[self.shown(values) for values in some] for some in self.value_classes()]
 
     def value_classes(self) -> list[list[list[Any]]]:
         """Return the values of all columns instead, as what follows a stage reads them."""
         query = self.query
+        check_weights(query.match, self.graph)
         if query.ranking and query.ranking.candidates is not None:
             slot = query.ranking.candidates
             self.best[slot] = self.cut(slot, query.ranking.score)
@@ -202,6 +208,12 @@ class Reader:
                     for found in self.filled(step, source, target, 1):
                         yield found | {step.edge: self.entity(step.edge, edge)}
             return
+        if step.path is not None:
+            for source, target, path in find_paths(step, pairs, self.graph):
+                for found in self.filled(step, source, target, len(path.edges)):
+                    if step.source != step.target or source == target:
+                        yield found | {step.path: path}
+            return
         follows: dict[Key, set[Key]] = {}
         for (source, target), _ in pairs:
             follows.setdefault(source, set()).add(target)
@@ -256,6 +268,8 @@ class Reader:
                 return None if entity is None else self.stored(node, self.key(node.variable, entity))
             case val.PathLength() | val.StageValue():
                 return row[node.variable]
+            case val.PathValue():
+                return None if row[node.variable] is None else row[node.variable].read(node)
             case val.ListMember():
                 return row[FIRST_MEMBER - node.number]
             case MemberTest():
@@ -499,25 +513,6 @@ def sortable(value: Any) -> tuple[bool, Any]:
     if isinstance(value, dict):
         return True, (value["type"].encode(), value["id"].encode())
     return value is not None, "" if value is None else value.encode() if isinstance(value, str) else value
-
-
-def breadth_first(source: Key, follows: dict[Key, set[Key]], low: int, high: int) -> dict[Key, int]:
-    """Return the hop number of every node that a search from a source reports."""
-    visited, frontier, reported, hop = {source}, [source], dict[Key, int](), 0
-    while frontier and hop < high:
-        hop += 1
-        following: list[Key] = []
-        for node in frontier:
-            for target in sorted(follows.get(node, ())):
-                if target != node and target in visited:
-                    continue
-                if hop >= low:
-                    reported.setdefault(target, hop)
-                if target != node:
-                    visited.add(target)
-                    following.append(target)
-        frontier = following
-    return reported
 
 
 def compare(comparator: cond.Comparator, left: Any, right: Any) -> bool | None:

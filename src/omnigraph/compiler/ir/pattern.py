@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from omnigraph.compiler.catalog.model import Property
 from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.types import PropertyType
 
@@ -25,11 +26,13 @@ class VariableKind(Enum):
     """The length of a path, or another number that a step finds."""
     VALUE = "value"
     """A value that an earlier stage has computed."""
+    PATH = "path"
+    """A path between two nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A place for a node, an edge or a path length, known by its number within the query.
+    """A place for a node, an edge, a path or its length, known by its number within the query.
 
     `name` is what the query calls it, for results and explanations, and None for `$_`.
     """
@@ -38,7 +41,7 @@ class Variable:
     name: str | None
     kind: VariableKind
     type_name: str
-    """The node or edge type; empty for a path length or another value."""
+    """The node or edge type; empty for a path, its length, or another value."""
     optional: bool = False
     """Whether it can be NULL, because a LeftJoin introduced it."""
     more_types: tuple[str, ...] = ()
@@ -79,6 +82,18 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
+class Shortest:
+    """How many paths a search finds between two nodes, and by which number of the edges they are short.
+
+    Without a weight the number of edges counts. Of several edge types the weight has the name that the query
+    uses.
+    """
+
+    count: int
+    weight: Property | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Traverse:
     """Relate two node variables by an edge type, or by any of several; both ends must exist as nodes.
 
@@ -93,6 +108,15 @@ class Traverse:
 
     With `more` ways an edge of any way is an edge of the traversal, in the direction of its way. The ends
     have one of the types of their variables; what lies between them over several hops has any type.
+
+    With a path variable, and without `shortest`, each pair has the path by which the search reports it. Of
+    equally short ones that is the one with the smallest node before the target, by type and id, then the
+    smallest edge to it, and so on backwards; a loop that reports a node follows the path to the node.
+
+    With `shortest` the relation is another: for each source and each other node that is the target, the best
+    paths of at most `high` edges (`low` is 1) that meet no node twice. A path is better if its sum of weights
+    is smaller, exactly added; then if it has fewer edges; then by the rule above. Its place among them, from
+    0, is the rank of the path.
     """
 
     edge_type: str
@@ -104,6 +128,8 @@ class Traverse:
     edge: int | None = None
     length: int | None = None
     more: tuple[Way, ...] = ()
+    path: int | None = None
+    shortest: Shortest | None = None
 
     @property
     def ways(self) -> tuple[Way, ...]:
@@ -113,7 +139,8 @@ class Traverse:
     @property
     def is_test(self) -> bool:
         """Whether it says of two bound ends only whether an edge joins them."""
-        return self.edge is None and self.length is None and (self.low, self.high) == (1, 1)
+        bare = self.edge is None and self.length is None and self.path is None
+        return bare and (self.low, self.high) == (1, 1)
 
 
 @dataclass(frozen=True, slots=True)

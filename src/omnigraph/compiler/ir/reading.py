@@ -12,12 +12,13 @@ from omnigraph.compiler.ir.values import (
     EntityKey,
     EntityType,
     PathLength,
+    PathValue,
     PropertyValue,
     StageValue,
     Value,
 )
 
-_READ = (PropertyValue, EntityId, EntityType, EntityKey, EdgeEnd, PathLength, StageValue)
+_READ = (PropertyValue, EntityId, EntityType, EntityKey, EdgeEnd, PathLength, PathValue, StageValue)
 _PACKAGE = "omnigraph.compiler.ir."
 
 

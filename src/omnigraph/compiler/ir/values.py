@@ -141,6 +141,36 @@ class PathLength:
         return replace(I64, nullable=self.optional)
 
 
+class PathPart(Enum):
+    """What is read of a path."""
+
+    NODES = "nodes"
+    """The ids of its nodes, from the source to the target."""
+    EDGES = "edges"
+    """The ids of its edges, in the sequence in which they are followed."""
+    LENGTH = "length"
+    """How many edges it has."""
+    COST = "cost"
+    """The exact sum of its weights, rounded once if they are floats, NULL beyond I64 or F64; its length if it
+    has no weights."""
+    RANK = "rank"
+    """How many of the paths that were found between its ends are better."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathValue:
+    """A part of the path in a variable; NULL when the variable is NULL."""
+
+    variable: int
+    part: PathPart
+    type: PropertyType
+
+
+def path_rank(variable: int, optional: bool) -> PathValue:
+    """Return the rank of the path in a variable."""
+    return PathValue(variable, PathPart.RANK, replace(I64, nullable=optional))
+
+
 @dataclass(frozen=True, slots=True)
 class StageValue:
     """What an earlier stage, or a part of a union, has computed for the row."""
@@ -282,6 +312,7 @@ Value: TypeAlias = (
     | EdgeEnd
     | PathLength
     | StageValue
+    | PathValue
     | RoundedToF32
     | StoredAs
     | TextMatch

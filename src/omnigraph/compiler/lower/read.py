@@ -36,6 +36,7 @@ from omnigraph.compiler.ir.values import (
     StageValue,
     TextScore,
     VectorDistance,
+    path_rank,
 )
 from omnigraph.compiler.lower.simplify import Simplifier
 from omnigraph.compiler.typecheck.typed import TypedRead, TypedSource
@@ -57,7 +58,7 @@ def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
         distinct=typed.distinct,
         ranking=_ranking(typed, match),
         order=order,
-        ties=tuple(_ties(typed, projections)) if order else (),
+        ties=tuple(dict.fromkeys(_ties(typed, projections))) if order else (),
         skip=typed.skip,
         limit=typed.limit,
         columns=tuple(Column(item.name, item.value.type) for item in _drop_repeated_names(projections)),
@@ -104,12 +105,34 @@ def _ties(typed: TypedRead, projections: tuple[Projection, ...]) -> Iterator[Sor
     for variable in typed.visible:
         # Types may have been narrowed after the variable became visible.
         known = typed.variables[variable.slot]
-        value = EntityKey if known.more_types else EntityId
         if known.value_type is not None:
             yield SortKey(StageValue(known.slot, known.value_type))
-            continue
-        value_of = PathLength if known.kind is VariableKind.LENGTH else value
-        yield SortKey(value_of(known.slot, known.optional))
+        elif known.kind is VariableKind.PATH:
+            # Its ends may have no names, and are then no variables that can be seen.
+            for end in _find_ends(typed.match, known.slot):
+                yield SortKey(_identity(typed.variables[end]))
+            yield SortKey(path_rank(known.slot, known.optional))
+        elif known.kind is VariableKind.LENGTH:
+            yield SortKey(PathLength(known.slot, known.optional))
+        else:
+            yield SortKey(_identity(known))
+
+
+def _identity(variable: Variable) -> EntityKey | EntityId:
+    value_of = EntityKey if variable.more_types else EntityId
+    return value_of(variable.slot, variable.optional)
+
+
+def _find_ends(block: Block, path: int) -> tuple[int, ...]:
+    """Return the variables at the ends of a path."""
+    for step in block.steps:
+        if isinstance(step, Traverse) and step.path == path:
+            return step.source, step.target
+        if isinstance(step, LeftJoin):
+            found = _find_ends(step.block, path)
+            if found:
+                return found
+    return ()
 
 
 def _ranking(typed: TypedRead, match: Block) -> Ranking | None:

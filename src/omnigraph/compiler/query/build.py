@@ -158,8 +158,8 @@ class Builder(ValueBuilder):
     def match(self, nodes: Nodes) -> ast.MatchClause:
         """Build the pattern of a query."""
         distinct = has_token(nodes, "DISTINCT")
-        if distinct and nodes[2] != "edges":
-            raise Unacceptable(f"expected 'edges', found '{nodes[2]}'", token_span(nodes[2]))
+        if distinct:
+            _check_word(nodes[2], "edges")
         return ast.MatchClause(drop_tokens(nodes), full_span(nodes), distinct)
 
     def returns(self, nodes: Nodes) -> ast.ReturnClause:
@@ -261,18 +261,40 @@ class Builder(ValueBuilder):
     def _traversal(
         self, nodes: Nodes, variable: Token | None, edges: tuple[ast.Identifier, ...], undirected: bool
     ) -> ast.Traversal:
-        ends = nodes[:-2] if has_token(nodes, "AS") and nodes[-2].type == "AS" else nodes
+        *ends, last = nodes
+        target = last if isinstance(last, Token) else ends[-1]
         return ast.Traversal(
             variable_of(nodes[0]),
             None if variable is None else variable_of(variable),
             edges[0],
             undirected,
             next(iter(select_kind(nodes, ast.Bounds)), None),
-            variable_of(ends[-1]),
-            None if ends is nodes else variable_of(nodes[-1]),
+            variable_of(target),
+            last if isinstance(last, ast.VariableReference) else None,
             full_span(nodes),
             edges[1:],
+            last if isinstance(last, ast.FoundPath) else None,
         )
+
+    def path_length(self, nodes: Nodes) -> ast.VariableReference:
+        """Build `as $n`."""
+        return variable_of(nodes[1])
+
+    def path(self, nodes: Nodes) -> ast.FoundPath:
+        """Build `as path $w`."""
+        _check_word(nodes[-2], "path")
+        return ast.FoundPath(variable_of(nodes[-1]), None, full_span(nodes))
+
+    def shortest(self, nodes: Nodes) -> ast.FoundPath:
+        """Build `shortest 3 by weight as path $w`."""
+        _check_word(nodes[-2], "path")
+        counts = [node for node in nodes if isinstance(node, Token) and node.type == "INT"]
+        weight = next(iter(select_kind(nodes, ast.Identifier)), None)
+        if weight is not None:
+            _check_word(nodes[nodes.index(weight) - 1], "by")
+        asked = nodes[:-3]
+        shortest = ast.ShortestBy(read_integer(counts[0]) if counts else None, weight, full_span(asked))
+        return ast.FoundPath(variable_of(nodes[-1]), shortest, full_span(nodes))
 
     def filter(self, nodes: Nodes) -> ast.FilterClause:
         """Build a filter clause; a bare variable or literal is none."""
@@ -337,6 +359,12 @@ class Builder(ValueBuilder):
         """Build `p: value`."""
         check_depth(nodes[2])
         return ast.PropertyAssignment(nodes[0], nodes[2], nodes[0].span.to(nodes[2].span))
+
+
+def _check_word(found: Token, wanted: str) -> None:
+    """Refuse a word where the grammar has any name and only one means something."""
+    if found != wanted:
+        raise Unacceptable(f"expected '{wanted}', found '{found}'", token_span(found))
 
 
 def _check_predicate(condition: ast.Condition) -> None:

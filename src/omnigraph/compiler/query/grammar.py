@@ -22,7 +22,7 @@ def _words(*without: str) -> str:
     return " | ".join(sorted({"IDENT", *WORDS} - set(without)))
 
 
-_LATE_WORDS = ("UPSERT", "HAVING", "WITH", "UNION", "EXISTS")
+_LATE_WORDS = ("UPSERT", "HAVING", "WITH", "UNION", "EXISTS", "SHORTEST")
 """Words that came late, and are the names of columns wherever one may stand."""
 _ALIASES = " | ".join(_LATE_WORDS)
 _ARITHMETIC = "PLUS | MINUS | STAR | SLASH | PERCENT"
@@ -48,15 +48,18 @@ page: PAGE (INT | VAR)
 clause: NOT LBRACE clause+ RBRACE                   -> negation
       | OPTIONAL LBRACE clause+ RBRACE              -> optional_block
       | VAR COLON TYPE (PIPE TYPE)* [LBRACE pmatch (COMMA pmatch)* [COMMA] RBRACE] -> binding
-      | VAR plain_edge (PIPE edge_name)* [bounds] VAR [AS VAR] -> traversal
-      | VAR (TEXT_OPERATOR | IN | IS) (PIPE edge_name)* [bounds] VAR [AS VAR] -> traversal
-      | VAR LT edge_name (PIPE edge_name)* GT [bounds] VAR [AS VAR] -> undirected
-      | VAR VAR COLON edge_name (PIPE edge_name)* [bounds] VAR [AS VAR] -> edge_traversal
-      | VAR VAR COLON LT edge_name (PIPE edge_name)* GT [bounds] VAR [AS VAR] -> undirected_edge
+      | VAR plain_edge (PIPE edge_name)* [bounds] VAR [found] -> traversal
+      | VAR (TEXT_OPERATOR | IN | IS) (PIPE edge_name)* [bounds] VAR [found] -> traversal
+      | VAR LT edge_name (PIPE edge_name)* GT [bounds] VAR [found] -> undirected
+      | VAR VAR COLON edge_name (PIPE edge_name)* [bounds] VAR [found] -> edge_traversal
+      | VAR VAR COLON LT edge_name (PIPE edge_name)* GT [bounds] VAR [found] -> undirected_edge
       | condition                                   -> filter
       | lead                                        -> filter
 pmatch: name COLON value
 bounds: LBRACE INT COMMA [INT] RBRACE
+found: AS VAR                                       -> path_length
+     | AS IDENT VAR                                 -> path
+     | SHORTEST [INT] [IDENT name] AS IDENT VAR     -> shortest
 
 condition: conjunction (OR conjunction)*            -> disjunction
 conjunction: unary (AND unary)*

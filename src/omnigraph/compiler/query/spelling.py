@@ -181,4 +181,14 @@ def _traversal(node: ast.Traversal) -> str:
         high = "" if node.bounds.high is None else node.bounds.high
         edge += f"{{{node.bounds.low},{high}}}"
     length = f" as ${node.length.name}" if node.length is not None else ""
-    return f"${node.source.name} {edge} ${node.target.name}{length}"
+    path = "" if node.path is None else _path(node.path)
+    return f"${node.source.name} {edge} ${node.target.name}{length}{path}"
+
+
+def _path(node: ast.FoundPath) -> str:
+    words = [f"as path ${node.variable.name}"]
+    if node.shortest is not None:
+        count, weight = node.shortest.count, node.shortest.weight
+        words = ["shortest", *([] if count is None else [str(count)]), *words]
+        words[-1:-1] = [] if weight is None else [f"by {weight.text}"]
+    return f" {' '.join(words)}"

@@ -27,7 +27,7 @@ _WORD_GROUPS = {
 }
 _SINGLE_WORDS = """
 query match return order distinct not optional and or in is null as now nearest bm25 rrf
-insert update upsert delete set where case when then else end having with union exists
+insert update upsert delete set where case when then else end having with union exists shortest
 """
 WORDS: dict[str, tuple[str, ...]] = {
     **_WORD_GROUPS,

@@ -10,7 +10,16 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.ir.pattern import Block, Variable, VariableKind
 from omnigraph.compiler.ir.queries import Statement
 from omnigraph.compiler.ir.reading import values_read
-from omnigraph.compiler.ir.values import BOOL, Constant, EntityId, EntityKey, Parameter, PathLength, Value
+from omnigraph.compiler.ir.values import (
+    BOOL,
+    Constant,
+    EntityId,
+    EntityKey,
+    Parameter,
+    PathLength,
+    Value,
+    path_rank,
+)
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build import MAX_VECTOR_DIMENSION
 from omnigraph.compiler.source import SourceText
@@ -113,6 +122,9 @@ def _read_columns(
     """Yield what a match returns to its statements: what its variables are, and what the statements read."""
     own: list[Value] = []
     for item in visible:
+        if item.kind is VariableKind.PATH:
+            own.append(path_rank(item.slot, item.optional))
+            continue
         one = EntityKey if check.variables[item.slot].more_types else EntityId
         value_of = PathLength if item.kind is VariableKind.LENGTH else one
         own.append(value_of(item.slot, item.optional))

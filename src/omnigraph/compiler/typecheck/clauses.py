@@ -15,6 +15,7 @@ from omnigraph.compiler.ir.pattern import (
     LeftJoin,
     Scan,
     Step,
+    Traverse,
     Variable,
     VariableKind,
 )
@@ -26,7 +27,13 @@ from omnigraph.compiler.typecheck.patterns.distinct_edges import name_edges, tel
 from omnigraph.compiler.typecheck.patterns.traversals import check_traversal
 from omnigraph.compiler.typecheck.patterns.united import describe_kind, describe_types, find_shared_property
 from omnigraph.compiler.typecheck.properties import check_compared, property_target
-from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckContext, Scope
+from omnigraph.compiler.typecheck.scope import (
+    ANONYMOUS,
+    UNCODED,
+    Bound,
+    CheckContext,
+    Scope,
+)
 from omnigraph.compiler.types import Scalar
 
 
@@ -166,8 +173,19 @@ def _optional(check: CheckContext, scope: Scope, node: ast.OptionalBlock) -> Lef
     own = {name: found for name, found in inner.own.items() if found.is_own}
     for name, found in own.items():
         scope.bind(name, found)
-    slots = [found.variable.slot for found in own.values() if found.variable is not None]
-    return LeftJoin(block, tuple(sorted(slots)))
+    slots = {found.variable.slot for found in own.values() if found.variable is not None}
+    return LeftJoin(block, tuple(sorted(slots.union(_find_unnamed_ends(check, block)))))
+
+
+def _find_unnamed_ends(check: CheckContext, block: Block) -> Iterator[int]:
+    """Yield the ends of paths that have no names, and by which the paths are told apart all the same."""
+    for step in block.steps:
+        ends: tuple[int, ...] = ()
+        if isinstance(step, Traverse) and step.path is not None:
+            ends = (step.source, step.target)
+        elif isinstance(step, LeftJoin):
+            ends = step.introduces
+        yield from (slot for slot in ends if check.variables[slot].name is None)
 
 
 def check_block_value(check: CheckContext, scope: Scope, node: ast.BlockValue) -> PathLength:

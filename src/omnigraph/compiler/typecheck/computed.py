@@ -17,6 +17,7 @@ from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.typecheck.clauses import check_block_value
 from omnigraph.compiler.typecheck.conditions import check_condition
 from omnigraph.compiler.typecheck.expressions import check_expression
+from omnigraph.compiler.typecheck.patterns.paths import PATH_NAMES, check_path_function, is_path_function
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 from omnigraph.compiler.typecheck.special_functions import (
     MATCHES,
@@ -28,6 +29,8 @@ from omnigraph.compiler.typecheck.special_functions import (
 from omnigraph.compiler.typecheck.types import are_alike
 from omnigraph.compiler.types import PropertyType, Scalar
 
+_CALLED = (*ENTITY_FUNCTIONS, MATCHES, *PATH_NAMES, *NAMES)
+"""What can be called, but for searches and aggregates."""
 _OTHER_SPELLINGS = {
     "contains": "write $a contains $b",
     "starts_with": "write $a starts_with $b",
@@ -77,6 +80,8 @@ def _check_block_value(check: CheckContext, scope: Scope, node: ast.BlockValue) 
 
 def _check_function(check: CheckContext, scope: Scope, node: ast.FunctionCall) -> Value | None:
     name = node.name.text
+    if is_path_function(scope, node):
+        return check_path_function(check, scope, node)
     if name == COALESCE:
         return _check_coalesce(check, scope, node)
     if name in ENTITY_FUNCTIONS:
@@ -85,7 +90,7 @@ def _check_function(check: CheckContext, scope: Scope, node: ast.FunctionCall) -
     if name == MATCHES:
         return check_matches(check, scope, node)
     if name not in NAMES:
-        hint = _OTHER_SPELLINGS.get(name) or suggest(name, [*ENTITY_FUNCTIONS, MATCHES, *NAMES, *KEYWORDS])
+        hint = _OTHER_SPELLINGS.get(name) or suggest(name, [*_CALLED, *KEYWORDS])
         check.report(
             UNCODED, f"unknown function {name!r}", node.name.span, hint or f"there are {_list_names()}"
         )
@@ -94,7 +99,7 @@ def _check_function(check: CheckContext, scope: Scope, node: ast.FunctionCall) -
 
 
 def _list_names() -> str:
-    return ", ".join(sorted({MATCHES, *NAMES}))
+    return ", ".join(sorted({MATCHES, *PATH_NAMES, *NAMES}))
 
 
 def _call(

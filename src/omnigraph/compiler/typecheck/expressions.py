@@ -27,6 +27,7 @@ from omnigraph.compiler.ir.values import (
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.patterns.entities import check_entity_call
+from omnigraph.compiler.typecheck.patterns.paths import PATH_HINT
 from omnigraph.compiler.typecheck.patterns.united import describe_kind, describe_types, find_shared_property
 from omnigraph.compiler.typecheck.rows import check_row_value
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
@@ -123,6 +124,9 @@ def check_variable(check: CheckContext, scope: Scope, node: ast.VariableReferenc
         return PathLength(variable.slot, variable.optional)
     if variable.value_type is not None:
         return StageValue(variable.slot, variable.value_type)
+    if variable.kind is VariableKind.PATH:
+        check.report("T26", f"path ${node.name} cannot be used bare", node.span, PATH_HINT)
+        return None
     return EntityId(variable.slot, variable.optional)
 
 

@@ -60,6 +60,8 @@ class CheckContext:
     """Checks what computes: expressions and conditions hold each other, and their modules cannot."""
     variables: list[Variable] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
+    costs: dict[int, PropertyType] = field(default_factory=dict)
+    """The type of the cost of each path."""
     awaited: list[Step] = field(default_factory=list)
     """What the value under check needs of the block around it: steps that count matches of patterns."""
 
@@ -95,7 +97,7 @@ class CheckContext:
         return narrowed
 
     def owners(self, variable: Variable) -> tuple[NodeType | EdgeType, ...]:
-        """Return the types of the node or edge in a variable; none for a path length."""
+        """Return the types of the node or edge in a variable; none for a path and its length."""
         found: list[NodeType | EdgeType | None] = []
         if variable.kind is VariableKind.NODE:
             found = [self.catalog.node(name) for name in variable.types]

@@ -13,6 +13,7 @@ from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.frame import Frame, Positions
 from omnigraph.execution.local.stages import FirstRows, begin, find_unread
+from omnigraph.execution.local.steps.expand_paths import check_weights
 from omnigraph.execution.local.steps.match import Matcher
 from omnigraph.execution.local.steps.project import Shaper
 from omnigraph.execution.local.steps.ranking import Ranker
@@ -26,6 +27,7 @@ def run_read(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None = None
 ) -> list[pa.Array]:
     """Return the result's columns, one for each projection."""
+    check_weights(query, views)
     frames, shaper = _prepare(query, plan, views, budget, trace)
     return shaper.result(frames)
 
@@ -34,6 +36,7 @@ def stream_read(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, rows: int
 ) -> Iterator[list[pa.Array]]:
     """Yield the result's columns, about `rows` rows at a time where possible."""
+    check_weights(query, views)
     frames, shaper = _prepare(query, plan, views, budget, None)
     return shaper.pieces(frames, rows)
 

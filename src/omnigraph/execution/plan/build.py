@@ -228,8 +228,8 @@ class _Planner:
     ) -> Iterator[tuple[int, int, int]]:
         """Yield traversals with an end that nothing else uses: step number, the other end, and that end."""
         for number, step in waiting.items():
-            extra = {slot for slot in (step.edge, step.length) if slot is not None}
-            if step.source == step.target or extra & kept or extra & set(local):
+            extra = {slot for slot in (step.edge, step.length, step.path) if slot is not None}
+            if step.shortest is not None or step.source == step.target or extra & (kept | set(local)):
                 continue
             for near, far in ((step.source, step.target), (step.target, step.source)):
                 others = [other for at, other in waiting.items() if at != number and far in slots_of(other)]

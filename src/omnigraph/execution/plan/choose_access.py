@@ -253,6 +253,8 @@ class _Chooser:
         edges = int(self.statistics.rows.get(edge.table_key, 0))
         if self.available is None:
             return Route.ADJACENCY, "as it is written"
+        if step.path is not None:
+            return Route.ADJACENCY, "a path is searched"
         if edges < access.LARGE_TABLE_ROWS:
             return Route.ADJACENCY, f"only {_format_count(edges, 'edge')}"
         if self.available.has_adjacency(edge.name):

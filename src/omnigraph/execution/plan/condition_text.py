@@ -26,6 +26,7 @@ from omnigraph.compiler.ir.values import (
     Now,
     Parameter,
     PathLength,
+    PathValue,
     PlainValue,
     PropertyValue,
     RankFusion,
@@ -98,12 +99,8 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
             return "now()"
         case PropertyValue(slot, declared):
             return f"{variable_text(slot, variables)}.{declared.name}"
-        case EntityId(slot) | EntityKey(slot) | PathLength(slot) | StageValue(slot):
-            return variable_text(slot, variables)
-        case EntityType(slot):
-            return f"type({variable_text(slot, variables)})"
-        case EdgeEnd(slot, end):
-            return f"{variable_text(slot, variables)}.{'from' if end is End.SOURCE else 'to'}"
+        case EntityId() | EntityKey() | PathLength() | PathValue() | EntityType() | EdgeEnd() | StageValue():
+            return _read_text(value, variables)
         case Aggregate(function, argument, distinct):
             if argument == EACH_ROW:
                 return f"{function.value}(*)"
@@ -114,6 +111,21 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
             assert not isinstance(value, GroupValue), "columns of groups are spelled out"
             called, arguments = _search(value)
             return f"{called}({', '.join(value_text(item, variables) for item in arguments)})"
+
+
+def _read_text(
+    value: EntityId | EntityKey | PathLength | PathValue | EntityType | EdgeEnd | StageValue,
+    variables: Variables,
+) -> str:
+    name = variable_text(value.variable, variables)
+    match value:
+        case PathValue(part=part):
+            return f"{part.value}({name})"
+        case EntityType():
+            return f"type({name})"
+        case EdgeEnd(end=end):
+            return f"{name}.{'from' if end is End.SOURCE else 'to'}"
+    return name
 
 
 def spell_out(node: Any, columns: Sequence[Value | Aggregate]) -> Any:
@@ -184,8 +196,18 @@ def traverse_text(step: Traverse, variables: Variables, start: int | None = None
     hops = "" if (step.low, step.high) == (1, 1) else f"{{{step.low},{step.high}}}"
     left, right = _ARROWS[step.direction if alike else Direction.BOTH]
     source, target = variable_text(step.source, variables), variable_text(step.target, variables)
-    text = f"{source} {left}[{edge}{hops}]{right} {target}"
+    text = f"{source} {left}[{edge}{hops}]{right} {target}{_path_text(step, variables)}"
     return text if start is None else f"{text} from {variable_text(start, variables)}"
+
+
+def _path_text(step: Traverse, variables: Variables) -> str:
+    if step.path is None:
+        return ""
+    shortest = ""
+    if step.shortest is not None:
+        by = "" if step.shortest.weight is None else f" by {step.shortest.weight.name}"
+        shortest = f" shortest {step.shortest.count}{by}"
+    return f"{shortest} as path {variable_text(step.path, variables)}"
 
 
 def _way_text(way: Way) -> str:

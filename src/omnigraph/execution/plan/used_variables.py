@@ -19,6 +19,7 @@ from omnigraph.compiler.ir.values import (
     EntityKey,
     EntityType,
     PathLength,
+    PathValue,
     PropertyValue,
     RankFusion,
     StageValue,
@@ -36,12 +37,14 @@ def slots_of(node: Any) -> frozenset[int]:
 def slots_below(node: Any) -> frozenset[int]:
     """Return the same without a cache, for queries with bound parameters, which may be large."""
     match node:
-        case PropertyValue() | EntityId() | EntityType() | EntityKey() | EdgeEnd() | PathLength() | Scan():
+        case PropertyValue() | EntityId() | EntityType() | EntityKey() | EdgeEnd():
+            return frozenset({node.variable})
+        case PathLength() | PathValue() | Scan():
             return frozenset({node.variable})
         case StageValue(slot):
             return frozenset({slot})
         case Traverse():
-            mentioned = (node.source, node.target, node.edge, node.length)
+            mentioned = (node.source, node.target, node.edge, node.length, node.path)
             return frozenset(slot for slot in mentioned if slot is not None)
         case Constant() | PropertyType() | Enum() | str() | int():
             return frozenset()  # they hold no variables, and a long condition has many of them

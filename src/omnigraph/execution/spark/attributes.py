@@ -18,6 +18,8 @@ from omnigraph.compiler.ir.values import (
     EntityKey,
     EntityType,
     PathLength,
+    PathPart,
+    PathValue,
     PropertyValue,
     RankFusion,
     StageValue,
@@ -87,6 +89,9 @@ class Attributes:
                 return self.stored[value.variable][TYPE_COLUMN].column
             case EntityId() | EntityKey() | PathLength() | StageValue():
                 return id_column(value.variable)
+            case PathValue(slot, part):
+                is_rank = part is PathPart.RANK
+                return id_column(slot) if is_rank else self.stored[slot][part.value].column
             case PropertyValue():
                 return self.stored[value.variable][_property_key(value.declared)].column
             case EdgeEnd():
@@ -104,7 +109,7 @@ class ValueColumns(Protocol):
 
 
 def id_column(slot: int) -> str:
-    """Return the column of a variable's id, or of a path length."""
+    """Return the column of a variable's id, of a path length, or of the rank of a path."""
     return f"s{slot}"
 
 
@@ -157,6 +162,9 @@ def _add(found: Attributes, node: Any) -> None:
             _store(found, value.variable, declared.name, declared.type, key)
         elif isinstance(value, EdgeEnd):
             _store(found, value.variable, _end(value), STRING)
+        elif isinstance(value, PathValue):
+            if value.part is not PathPart.RANK:
+                _store(found, value.variable, value.part.value, value.type)
         elif isinstance(value, EntityType):
             _store(found, value.variable, TYPE_COLUMN, STRING)
         elif isinstance(value, EntityId):
@@ -178,9 +186,9 @@ def _property_key(declared: Property) -> str:
     return f"{declared.name}: {replace(declared.type, nullable=False, enum=None)}"
 
 
-def _values(node: Any) -> Iterator[PropertyValue | EntityId | EntityType | EdgeEnd | Search]:
-    """Yield the values below a node that are read from tables, and searches as a whole."""
-    if isinstance(node, PropertyValue | EntityId | EntityType | EdgeEnd | Search):
+def _values(node: Any) -> Iterator[PropertyValue | EntityId | EntityType | EdgeEnd | PathValue | Search]:
+    """Yield the values below a node that are read from tables, of paths, and searches as a whole."""
+    if isinstance(node, PropertyValue | EntityId | EntityType | EdgeEnd | PathValue | Search):
         yield node
     elif isinstance(node, tuple):
         for item in node:

@@ -34,6 +34,7 @@ from omnigraph.execution.plan.pushable import join_sides
 from omnigraph.execution.plan.used_variables import slots_of, variables_before
 from omnigraph.execution.spark.attributes import ROW_COLUMN, WEIGHT_COLUMN, Attributes, id_column
 from omnigraph.execution.spark.hops import HOP_COLUMN, search_hops
+from omnigraph.execution.spark.paths import search_paths
 from omnigraph.execution.spark.tables import FAR, NEAR, Tables, filter_frame
 from omnigraph.execution.spark.united import relate_united
 
@@ -136,9 +137,14 @@ class SparkMatcher:
         reverse = start == step.target and start != step.source
         end = step.source if reverse else step.target
         column = id_column(start)
-        starts = frame.data.filter(F.col(column).isNotNull()).select(F.col(column).alias(NEAR))
-        related = self._relate(step, starts, reverse)
-        more = frozenset(slot for slot in (step.edge, step.length) if slot is not None)
+        starts = frame.data.filter(F.col(column).isNotNull())
+        if step.path is None:
+            related = self._relate(step, starts.select(F.col(column).alias(NEAR)), reverse)
+        else:
+            names = {column: NEAR} | ({id_column(end): FAR} if end in frame.slots - {start} else {})
+            pairs = starts.select(*(F.col(name).alias(called) for name, called in names.items()))
+            related = search_paths(self._tables, step, pairs.dropna(), reverse)
+        more = frozenset(slot for slot in (step.edge, step.length, step.path) if slot is not None)
         names = {NEAR: id_column(start), FAR: id_column(end)}
         if step.length is not None:
             names[HOP_COLUMN] = id_column(step.length)

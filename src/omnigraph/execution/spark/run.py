@@ -14,6 +14,7 @@ from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.frame import Positions
 from omnigraph.execution.local.run import run_searches
+from omnigraph.execution.local.steps.expand_paths import check_weights
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.nodes import ReadPlan
 from omnigraph.execution.result import Result
@@ -42,6 +43,7 @@ def run_on_spark(
     Rankings are computed on the driver, with the text and vector indexes of the local engine.
     `abandon` ends a session that does not respond when the time is over.
     """
+    check_weights(query, views)
     ready = _prepare(query, plan, views, budget)
     limit = TimeLimit(spark, budget.seconds, abandon)
     with limit.enforce(), spark_errors("the query"):
@@ -64,6 +66,7 @@ class _Prepared:
     values: Values
     best: dict[int, Positions]
     before: tuple[_Prepared, ...]
+    budget: QueryBudget
 
 
 def _prepare(query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget) -> _Prepared:
@@ -72,13 +75,13 @@ def _prepare(query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget
         _prepare(read, planned, views, budget) for read, planned in zip(reads, plan.sources, strict=True)
     )
     values, best = run_searches(query, plan, views, budget)
-    return _Prepared(query, plan, attributes_of(query, plan), values, best, before)
+    return _Prepared(query, plan, attributes_of(query, plan), values, best, before, budget)
 
 
 def _shape(spark: Any, ready: _Prepared, snapshot: Snapshot, is_stage: bool = False) -> Any:
     """Return the data frame of a read, with a column for each projection."""
     query = ready.query
-    tables = Tables(spark, snapshot, query, ready.attributes, ready.values, ready.best)
+    tables = Tables(spark, snapshot, query, ready.attributes, ready.values, ready.best, ready.budget)
     start = None
     if query.source is not None:
         parts = [

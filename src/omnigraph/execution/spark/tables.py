@@ -15,6 +15,7 @@ from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.pattern import Direction
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import STRING
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.frame import Frame as Positioned
 from omnigraph.execution.local.frame import Positions
 from omnigraph.execution.local.steps.values import Values
@@ -52,6 +53,8 @@ class Tables:
     values: Values
     best: Mapping[int, Positions]
     """The nodes that a ranking chose, by variable."""
+    budget: QueryBudget
+    """The limits of what the driver does."""
     _rows: dict[str, int] = field(default_factory=dict)
     _is_large: bool = False
 

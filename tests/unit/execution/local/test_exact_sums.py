@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import omnigraph as og
 from omnigraph.execution.exact_mean import exact_mean
-from omnigraph.execution.local.steps.exact_sums import average_exactly, sum_exactly
+from omnigraph.execution.local.exact_sums import average_exactly, sum_exactly
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64, min_value=-1e300, max_value=1e300)
 ROWS = st.lists(st.tuples(FLOATS, st.integers(0, 3), st.integers(1, 50)), max_size=60)

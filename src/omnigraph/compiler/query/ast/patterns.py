@@ -116,8 +116,26 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
+class ShortestBy:
+    """`shortest 3 by weight`; what was left out is None."""
+
+    count: int | None
+    weight: Identifier | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPath:
+    """`as path $w` behind a traversal, and what stands before it."""
+
+    variable: VariableReference
+    shortest: ShortestBy | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Traversal:
-    """`$a edge $b` with its optional edge variable, direction marks, bounds and length variable.
+    """`$a edge $b` with its optional edge variable, direction marks, bounds and length or path variable.
 
     `more` has the edges after the first in `$a edge|other $b`.
     """
@@ -131,6 +149,14 @@ class Traversal:
     length: VariableReference | None
     span: Span
     more: tuple[Identifier, ...] = ()
+    path: FoundPath | None = None
+
+    @property
+    def variables(self) -> tuple[VariableReference, ...]:
+        """All variables that it names."""
+        path = None if self.path is None else self.path.variable
+        named = (self.source, self.target, self.edge_variable, self.length, path)
+        return tuple(item for item in named if item is not None)
 
 
 @dataclass(frozen=True, slots=True)

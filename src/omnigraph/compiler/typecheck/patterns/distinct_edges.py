@@ -24,6 +24,10 @@ def _name_edge(check: CheckContext, node: ast.Traversal) -> ast.Traversal:
         message = "a traversal of match distinct edges has exactly one hop"
         check.report("T15", message, bounds.span, "write each hop as a traversal of its own")
         return replace(node, bounds=None)
+    if node.path is not None:
+        message = "a traversal of match distinct edges has an edge and no path"
+        check.report("T26", message, node.path.span, "name the edge, as in $a $e:edge $b")
+        return replace(node, path=None)
     if node.edge_variable is not None:
         return node
     return replace(node, edge_variable=ast.VariableReference(ANONYMOUS, node.edge.span))

@@ -8,6 +8,7 @@ from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir.pattern import Traverse, Variable, VariableKind, Way
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
+from omnigraph.compiler.typecheck.patterns.paths import bind_found, check_path
 from omnigraph.compiler.typecheck.patterns.united import describe_kind, describe_types
 from omnigraph.compiler.typecheck.patterns.ways import (
     ANY_EDGE,
@@ -18,7 +19,7 @@ from omnigraph.compiler.typecheck.patterns.ways import (
     describe_edge,
     is_any_edge,
 )
-from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckContext, Scope
+from omnigraph.compiler.typecheck.scope import ANONYMOUS, Bound, CheckContext, Scope
 
 _TEST_WORDS = ("in", "contains", "starts_with")
 """Words that are tests after a value, and edges after a bare variable."""
@@ -40,6 +41,7 @@ def check_traversal(check: CheckContext, scope: Scope, node: ast.Traversal) -> T
     source, target = related.source, related.target
     edge_variable = _edge_variable(check, scope, node, related.ways)
     length = _length(check, scope, node)
+    path = check_path(check, scope, node, related.ways)
     if len(check.problems) > before:
         return None
     first, *more = related.ways
@@ -53,6 +55,8 @@ def check_traversal(check: CheckContext, scope: Scope, node: ast.Traversal) -> T
         edge_variable.slot if edge_variable else None,
         length.slot if length else None,
         tuple(more),
+        path.variable.slot if path else None,
+        path.shortest if path else None,
     )
 
 
@@ -180,20 +184,13 @@ def _edge_variable(
 def _length(check: CheckContext, scope: Scope, node: ast.Traversal) -> Variable | None:
     if node.length is None:
         return None
-    name = node.length.name
-    if scope.get(name) is not None or name in check.parameters:
-        what = "a parameter" if name in check.parameters else "already bound"
-        check.report(UNCODED, f"path length ${name} needs a new name, it is {what}", node.length.span)
-        return None
-    variable = check.new_variable(name, VariableKind.LENGTH, ("",), scope.optional)
-    scope.bind(name, Bound(variable))
-    return variable
+    return bind_found(check, scope, node.length, VariableKind.LENGTH)
 
 
 def _bind_as_faulty(scope: Scope, node: ast.Traversal) -> None:
     """Mark what a faulty traversal would have bound, so that uses of it are not reported again."""
-    for item in (node.source, node.target, node.edge_variable, node.length):
-        if item is not None and scope.get(item.name) is None:
+    for item in node.variables:
+        if scope.get(item.name) is None:
             scope.bind(item.name, Bound(None))
 
 

@@ -56,6 +56,8 @@ def describe_kind(variable: Variable) -> str:
     """Return what a variable is in words."""
     if variable.kind is VariableKind.LENGTH:
         return "a path length"
+    if variable.kind is VariableKind.PATH:
+        return "a path"
     return f"a {describe_types(variable)}" if variable.type_name else "a value"
 
 

@@ -47,6 +47,7 @@ _READ = (
     ir.EdgeEnd,
     ir.PathLength,
     ir.StageValue,
+    ir.PathValue,
     ir.TextMatch,
     ir.TextScore,
     ir.VectorDistance,

@@ -6,7 +6,7 @@ from omnigraph.compiler.catalog.model import EdgeType, NodeType
 from omnigraph.compiler.ir.pattern import Variable, VariableKind
 from omnigraph.compiler.ir.values import EntityId, Value
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.typecheck.patterns.united import describe_types
+from omnigraph.compiler.typecheck.patterns.united import describe_kind, describe_types
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 
 
@@ -22,8 +22,9 @@ def find_matched(
     variable = found.variable
     if variable is None:
         return None
-    if variable.kind is VariableKind.LENGTH:
-        check.report(UNCODED, f"${node.name} is a path length, which is not stored", node.span)
+    if variable.kind in (VariableKind.LENGTH, VariableKind.PATH):
+        what = describe_kind(variable)
+        check.report(UNCODED, f"${node.name} is {what}, which is not stored", node.span)
         return None
     if variable.more_types:
         message = f"${node.name} is a {describe_types(variable)}: one statement writes one type"

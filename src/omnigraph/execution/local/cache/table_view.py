@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from pyarrow.types import is_floating, is_integer
 
 from omnigraph.base.cancellation import acquire_cancellable
+from omnigraph.execution.local.cache.exact_numbers import ExactNumbers
 from omnigraph.execution.local.cache.fragment_cache import Parts
 from omnigraph.execution.local.cache.lookup import HashTable, Lookup
 from omnigraph.execution.local.cache.parted_column import PartedColumn
@@ -255,6 +256,10 @@ class TableView:
     def has_ranks(self, name: str) -> bool:
         """Return whether the ranks of a column are known."""
         return ("ranks", name) in self._derived
+
+    def exact_numbers(self, name: str) -> ExactNumbers:
+        """Return the numbers of a whole column as integers of any size."""
+        return self._derive("exact", name, lambda: ExactNumbers.of(self.column(name), self.live))
 
     def texts(self, name: str) -> TextIndex:
         """Return the inverted index of a column."""

@@ -22,6 +22,7 @@ from omnigraph.execution.local.frame import (
     sum_weights,
 )
 from omnigraph.execution.local.steps.block_steps import condition_of, traverse_of
+from omnigraph.execution.local.steps.expand_paths import PathExpander
 from omnigraph.execution.local.steps.scan import Scans
 from omnigraph.execution.local.steps.search_hops import Edges
 from omnigraph.execution.local.steps.stored_edges import StoredEdges, extend, find_edges
@@ -56,14 +57,18 @@ class Expander:
         self._trace = trace
         self._worth: dict[int, tuple[Mask, Positions]] = {}
         """By variable: which nodes are known as far ends of a `CountExpand`, and how often each counts."""
+        self._paths = PathExpander(query, values, views, budget)
         self._united: dict[Traverse, UnitedEdges] = {}
         """The edges of traversals over several types; such a traversal is taken as one over forward edges."""
 
     def expand(self, action: Expand, block: Block, frame: Frame) -> Frame:
         """Return rows with the far ends of their edges that pass the filters."""
+        written = traverse_of(block, action.traverse)
         traverse = self._traverse(block, action.traverse)
         stored = self._look_up_edges(action, traverse, frame.columns[action.start])
-        if stored is not None:
+        if written.path is not None:
+            found = self._paths.follow(written, frame, action.start)
+        elif stored is not None:
             end = traverse.target if action.start == traverse.source else traverse.source
             found = extend(frame, stored, traverse, end)
         else:
@@ -96,6 +101,9 @@ class Expander:
 
     def pieces(self, action: Expand, block: Block, frame: Frame) -> list[int]:
         """Return where to cut a frame so that an expansion gives about PIECE_ROWS rows at a time."""
+        written = traverse_of(block, action.traverse)
+        if written.path is not None:
+            return find_cuts(self._paths.estimate(written, frame, action.start), PIECE_ROWS)
         traverse = self._traverse(block, action.traverse)
         if self._asks_storage(action, traverse, frame.rows):
             return []
@@ -208,7 +216,7 @@ class Expander:
 
     def _traverse(self, block: Block, number: int) -> Traverse:
         """Return a traversal; one over several types as if its edges were stored from source to target."""
-        step = traverse_of(block, number)
+        step = replace(traverse_of(block, number), path=None)
         ends = (self._variables[step.source], self._variables[step.target])
         if not step.more and not any(end.more_types for end in ends):
             return step

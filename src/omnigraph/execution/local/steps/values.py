@@ -21,6 +21,8 @@ from omnigraph.compiler.ir.values import (
     EntityKey,
     EntityType,
     PathLength,
+    PathPart,
+    PathValue,
     PropertyValue,
     RankFusion,
     StageValue,
@@ -36,14 +38,18 @@ from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.cache.table_view import TableView
 from omnigraph.execution.local.cache.united_tables import StoredValue, UnitedTables, column_of
 from omnigraph.execution.local.frame import NULL, Frame, Positions
+from omnigraph.execution.local.paths.found import FoundPaths
 from omnigraph.execution.search.text import Scores, match_words
 from omnigraph.execution.search.vectors import Vectors
 from omnigraph.graph.model.arrow_values import to_arrow
+from omnigraph.graph.model.columns import arrow_type
 
 _MAX_UNSIZED_ROWS = 256
 """Rows up to which no whole column is read to know a size: an index may have found them."""
 _TABLE_ROWS_PER_RANKED_ROW = 4
 """A whole column is ranked if a frame has at least one row for so many of the table."""
+_BYTES_PER_PATH_ID = 32
+"""The assumed bytes of an id in a list."""
 _PIECE_ROWS = 1 << 10
 """Rows between two checkpoints in searches where each row has its own text or vector."""
 
@@ -55,11 +61,13 @@ class Values:
         """Take a bound query; `before` has the values of earlier stages, by variable."""
         self._before = before or {}
         self._query = query
-        self._views = views
+        self.views = views
         self._united = frozenset(item.slot for item in query.variables if item.more_types)
         """The variables over several types."""
         self.fused: dict[RankFusion, Scored] = {}
         """The scores of rank fusions, once they are known."""
+        self.paths: dict[int, FoundPaths] = {}
+        """The paths of each path variable, once a search has begun."""
 
     def over(self, frame: Frame) -> FrameColumns:
         """Return the columns of a frame, for conditions."""
@@ -77,6 +85,11 @@ class Values:
                 return pa.array(lengths, pa.int64(), mask=lengths == NULL)
             case StageValue(slot):
                 return self._before[slot].take(pa.array(frame.columns[slot]))
+            case PathValue():
+                found = self.paths.get(value.variable)
+                if found is None:
+                    return pa.nulls(frame.rows, arrow_type(value.type))
+                return found.array(value, frame.columns[value.variable])
             case TextMatch():
                 return self._text_match(value, frame)
             case TextScore():
@@ -121,6 +134,9 @@ class Values:
             case StageValue(slot):
                 column = self._before[slot]
                 return int(column.nbytes) * frame.rows // max(len(column), 1)
+            case PathValue(slot, PathPart.NODES | PathPart.EDGES) if slot in self.paths:
+                lengths = self.paths[slot].lengths(frame.columns[slot])
+                return _BYTES_PER_PATH_ID * int(lengths.sum() + frame.rows)
             case EntityMap():
                 return sum(self.size(item, frame) for item in (*value.fixed, *value.properties))
         return 8 * frame.rows
@@ -150,11 +166,11 @@ class Values:
         """Return the table of a variable of one type."""
         variable = self._query.variables[slot]
         assert not variable.more_types, "a variable over several types has several tables"
-        return self._views.table(f"{variable.kind.value}:{variable.type_name}")
+        return self.views.table(f"{variable.kind.value}:{variable.type_name}")
 
     def united_tables(self, slot: int) -> UnitedTables:
         """Return the tables of a variable, one after the other."""
-        return self._views.united_tables(self._query.variables[slot])
+        return self.views.united_tables(self._query.variables[slot])
 
     def rows(self, slot: int) -> int:
         """Return how many positions a variable has."""

@@ -136,10 +136,17 @@ class UnitedEdges:
             views.united_tables(variables[slot]) for slot in (traverse.source, traverse.target)
         )
         self.edges = None if traverse.edge is None else views.united_tables(variables[traverse.edge])
+        if traverse.path is not None:
+            self.edges = views.united_tables(edges_of(traverse))
         self._near, self._far = self.source, self.target
         self._made: dict[tuple[bool, Direction], UnitedNeighbours | UnitedIncident] = {}
-        if (traverse.low, traverse.high) != (1, 1):
+        if (traverse.low, traverse.high) != (1, 1) or traverse.path is not None:
             self._near = self._far = self._all_nodes(variables)
+
+    @property
+    def nodes(self) -> UnitedTables:
+        """The nodes that a search over several hops knows."""
+        return self._near
 
     def neighbours(self, direction: Direction) -> UnitedNeighbours:
         """Return the distinct neighbours of each node: forwards from the source, else from the target."""
@@ -214,6 +221,12 @@ class UnitedEdges:
             names |= {edge.source, edge.target}
         first, *more = sorted(names)
         return self._views.united_tables(Variable(-1, None, VariableKind.NODE, first, more_types=tuple(more)))
+
+
+def edges_of(traverse: Traverse) -> Variable:
+    """Return a variable that ranges over all edges of a traversal."""
+    first, *more = sorted({way.edge_type for way in traverse.ways})
+    return Variable(-1, None, VariableKind.EDGE, first, more_types=tuple(more))
 
 
 def _stored_directions(way: Direction, direction: Direction, edge: EdgeType) -> tuple[Direction, ...]:
