@@ -57,8 +57,9 @@ def ask(graph: og.Graph, name: str, /, **params: Any) -> list[dict[str, Any]]:
 
 def show_rows(rows: list[dict[str, Any]]) -> None:
     for row in rows:
-        texts = {float: "{:,.1f}", int: "{:,}"}
-        print("    " + " · ".join(texts.get(type(value), "{}").format(value) for value in row.values()))
+        numbers = {float: "{} {:,.1f}", int: "{} {:,}"}
+        said = (numbers.get(type(value), "{1}").format(name, value) for name, value in row.items())
+        print("    " + " · ".join(said))
 
 
 def show_refusal(error: og.OmniError) -> None:
@@ -205,9 +206,8 @@ def travel(graph: og.Graph) -> None:
         (row,) = graph.query(count, snapshot=snapshot).rows
         print(f"  {title} (version {snapshot.version}): {row['n']} packages about chess")
     for commit in graph.commits.list(limit=4):
-        print(
-            f"  {commit.version:>3}  {commit.id}  {commit.actor:<10} {commit.operation:<7} {commit.message}"
-        )
+        where = f"{commit.branch:<8} {commit.version:>3}"
+        print(f"  {where}  {commit.actor:<8} {commit.operation:<9} {commit.message}")
 
 
 def query_in_sql(graph: og.Graph, session: Any) -> None:

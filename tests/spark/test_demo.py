@@ -109,7 +109,7 @@ def test_sql_answers_at_the_loaded_version(printed: str) -> None:
     sections = {row["name"]: row["section"] for row in pq.read_table(DATA / "packages.parquet").to_pylist()}
     rows = pq.read_table(DATA / "depends.parquet", columns=["from"])["from"].to_pylist()
     libraries = sum(sections[name] == "libs" for name in rows)
-    assert f"libs · {libraries:,} · " in printed.rpartition("VERSION AS OF")[2]
+    assert f"libs · edges {libraries:,} · " in printed.rpartition("VERSION AS OF")[2]
 
 
 def test_what_it_says_to_try_next_works(demo: tuple[Path, str], tmp_path: Path) -> None:
