@@ -17,7 +17,7 @@ from omnigraph.graph.merge.plan import Options
 from omnigraph.graph.merge.resolutions import read_resolutions
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.merge.tables import MergeCounts
-from omnigraph.graph.merge.work import Choose, MergeWork
+from omnigraph.graph.merge.work import CHANGES, Choose, MergeWork
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.write.commit import commit
@@ -45,9 +45,7 @@ class Merge:
 
     def __repr__(self) -> str:
         each = self.counts.values()
-        done = {
-            name: sum(getattr(item, name) for item in each) for name in ("inserted", "updated", "deleted")
-        }
+        done = {name: sum(getattr(item, name) for item in each) for name in CHANGES}
         counts = "".join(f", {count:,} {name}" for name, count in done.items() if count)
         clash = f", {len(self.conflicts):,} conflicts" if self.conflicts else ""
         where = f"{self.source!r} into {self.target!r}"

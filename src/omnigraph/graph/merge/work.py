@@ -29,6 +29,8 @@ from omnigraph.graph.write.parallel import side_by_side
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 from omnigraph.graph.write.write_state import WriteBase
 
+CHANGES = ("inserted", "updated", "deleted")
+"""What a merge does to entities, as its counts call it."""
 Choose = Callable[[CommitRecord], Sides]
 """From the head of the target to the three commits of the merge."""
 
@@ -87,6 +89,17 @@ class MergeWork:
             "outcome": self.plan.outcome.value,
             "base": self.plan.sides.base.commit,
             "counts": {key: list(numbers) for key, numbers in counts.items()},
+        }
+
+    def metadata(self) -> Mapping[str, str]:
+        """Return what the commit of a merge of branches notes: its kind, and how much it changed."""
+        if self.plan is None or not self._two_parents:
+            return {}
+        counts = self.plan.counts.values()
+        noted = {name: sum(getattr(count, name) for count in counts) for name in CHANGES}
+        return {
+            "merge.outcome": self.plan.outcome.value,
+            **{f"merge.{name}": str(number) for name, number in noted.items()},
         }
 
     def apply(self, base: WriteBase) -> None:

@@ -483,3 +483,23 @@ def test_a_node_type_and_an_edge_type_of_one_name_are_told_apart(tmp_path: Path)
     graph.branches.merge("work", resolutions=[{"kind": "UniqueViolation", "take": "ours"}])
     assert set(said(graph, "edge:Tag")) == {"e2"}
     assert set(said(graph, "node:Tag")) == {"a", "b"}
+
+
+def test_the_commit_of_a_merge_notes_what_it_changed(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "g", "node Person { name: String @key  age: I32? }")
+    graph.load([{"type": "Person", "data": {"name": name}} for name in ("ada", "bob")], mode="append")
+    graph.branches.create("review")
+    review = og.open(graph.uri, branch="review")
+    review.mutate(
+        'query q() { insert Person { name: "cyd" }  update Person set { age: 7 } where name = "ada" }'
+    )
+    review.mutate('query q() { delete Person where name = "bob" }')
+    done = graph.branches.merge("review", metadata={"task": "t-1"})
+    assert done.commit_id is not None
+    assert dict(graph.commits.show(done.commit_id).metadata) == {
+        "merge.outcome": "fast_forward",
+        "merge.inserted": "1",
+        "merge.updated": "1",
+        "merge.deleted": "1",
+        "task": "t-1",
+    }

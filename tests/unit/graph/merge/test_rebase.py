@@ -56,7 +56,8 @@ def test_a_branch_begins_after_the_other_head_with_its_commits_made_again(g: og.
     assert (newest.id, older.id) == (done.commits[1], done.commits[0])
     assert (newest.message, newest.actor, newest.operation) == ("adds w2", "act-two", "rebase")
     assert (older.message, older.actor, older.parent) == ("adds w1", "act-one", head.commit_id)
-    assert [dict(commit.metadata) for commit in (newest, older)] == [{"job": "w2"}, {"job": "w1"}]
+    assert [commit.metadata["job"] for commit in (newest, older)] == ["w2", "w1"]
+    assert [commit.metadata["load.rows"] for commit in (newest, older)] == ["1", "1"]
     assert onto.id == head.commit_id
     assert newest.version == head.version + 2
     assert g.snapshot().commit_id == head.commit_id
