@@ -32,12 +32,14 @@ class Served:
 
 
 @contextmanager
-def running_server(folder: Path, *arguments: str, workers: int = 1) -> Iterator[Served]:
+def running_server(
+    folder: Path, *arguments: str, workers: int = 1, bind: str = "127.0.0.1:0"
+) -> Iterator[Served]:
     """Start a server with tokens; it is gone afterwards whatever happens."""
     tokens = folder / "tokens.json"
     tokens.write_text(json.dumps(TOKENS))
     command = [sys.executable, "-c", "from omnigraph.cli.main import run; run()", "serve", *arguments]
-    command += ["--bind", "127.0.0.1:0", "--workers", str(workers), "--token-file", str(tokens)]
+    command += ["--bind", bind, "--workers", str(workers), "--token-file", str(tokens)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

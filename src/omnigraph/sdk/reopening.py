@@ -99,6 +99,11 @@ def reopen_snapshot(graph: Any, commit: str, branch: str) -> Any:
     return found
 
 
+def is_harmless_option(name: str, value: str) -> bool:
+    """Return whether a storage option is surely no credential."""
+    return not _may_be_secret(name, value)
+
+
 def _may_be_secret(name: str, value: str) -> bool:
     bare = name.lower().removeprefix("aws_")
     return bare not in _HARMLESS_OPTIONS or ("://" in value and "@" in urlsplit(value).netloc)

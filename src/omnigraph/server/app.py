@@ -26,7 +26,18 @@ from omnigraph.server.requests.body_limit import BodyLimit
 from omnigraph.server.requests.manners import Manners
 from omnigraph.server.requests.refusals import add_refusals
 from omnigraph.server.requests.work import Workshop
-from omnigraph.server.routes import blobs, branches, commits, feed, jobs, maintenance, reads, schema, writes
+from omnigraph.server.routes import (
+    blobs,
+    branches,
+    commits,
+    feed,
+    jobs,
+    lance,
+    maintenance,
+    reads,
+    schema,
+    writes,
+)
 
 _JOB_STOP_SECONDS = 10.0
 """How long a worker waits for a job to stop; one that does not is abandoned, and done by another."""
@@ -64,6 +75,7 @@ def create_app(config: ServerConfig) -> FastAPI:
     )
     for part in (reads, writes, branches, commits, feed, blobs, schema, maintenance, jobs):
         app.include_router(part.router, prefix="/graphs/{graph}")
+    app.include_router(lance.router)
     app.add_api_route("/healthz", show_health, methods=["GET"], tags=["server"])
     app.add_api_route("/graphs", list_graphs, methods=["GET"], tags=["server"])
     app.add_middleware(BodyLimit, limits=config.limits)

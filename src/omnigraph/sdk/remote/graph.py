@@ -212,8 +212,14 @@ class RemoteGraph(RemoteReads):
         raise refuse("a backup")
 
     def namespace(self, branch: str | None = None) -> Any:
-        """Refuse: the tables of a graph are read where they are stored."""
-        raise refuse("a namespace")
+        """Return a read-only Lance namespace of a branch's head, for other tools that read Lance.
+
+        They read the storage of the graph themselves, with credentials of their own.
+        """
+        from omnigraph.storage.public_namespace import ServedNamespace
+
+        commit = self.snapshot(branch).commit_id
+        return ServedNamespace(*self._transport.beside("lance"), [*self._transport.names, commit])
 
     def stream_writer(
         self,

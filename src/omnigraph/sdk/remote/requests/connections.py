@@ -6,7 +6,7 @@ import select
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from threading import Lock
 from urllib.parse import urlsplit
 
@@ -38,6 +38,15 @@ class Answer:
         self._response, self._connection, self._pool = response, connection, pool
         self.status = response.status
         self.headers = response.headers
+        self.content = b""
+        """All of it, once it is loaded."""
+
+    def load(self) -> None:
+        """Read all of the answer and give its connection back."""
+        try:
+            self.content = self.read()
+        finally:
+            self.close()
 
     def read(self, size: int = -1) -> bytes:
         """Return so many bytes, fewer at the end."""
@@ -93,7 +102,10 @@ class Connections:
                 connection.request(method, target, body, dict(headers), encode_chunked=_is_chunked(body))
             if is_watched():
                 _await(connection.sock)
-            return Answer(connection.getresponse(), connection, self)
+            response = connection.getresponse()
+            if response.length is None and not response.chunked:
+                raise IncompleteRead(b"")  # headers that break off are not told by the library
+            return Answer(response, connection, self)
         except BROKEN as error:
             connection.close()
             raise Lost(_error_text(error)) from error

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from omnigraph.base import clock
 from omnigraph.base.errors import MergeConflicts, OmniError, OutcomeUnknown, Unavailable
@@ -37,6 +37,17 @@ class Transport:
         self._headers = {"Accept": JSON, VALUES_HEADER: EXACT}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
+
+    @property
+    def names(self) -> list[str]:
+        """The name of the graph, as a path of namespaces."""
+        return [unquote(self._path.rsplit("/", 1)[-1])]
+
+    def beside(self, name: str) -> tuple[str, dict[str, str]]:
+        """Return another address of the same server, and the headers that say who is calling."""
+        root = self.uri.removesuffix(self._path) + self._path.rpartition("/graphs/")[0]
+        known = {name: value for name, value in self._headers.items() if name == "Authorization"}
+        return f"{root}/{name}", known
 
     def work_on(self, branch: str, incarnation: str) -> None:
         """Say with every request which branch is meant when it names none."""
@@ -75,8 +86,7 @@ class Transport:
         """Send bytes as a change; what can be read only once, or has no key, is sent once."""
         can_repeat = isinstance(content, bytes) and KEY_HEADER in headers
         given = {"Content-Type": "application/octet-stream", **headers}
-        answer = self._send(method, with_params(path, params), content, given, True, can_repeat)
-        return self._read_json(answer, writes=True)
+        return _read_json(self._send(method, with_params(path, params), content, given, True, can_repeat))
 
     @contextmanager
     def stream(
@@ -88,7 +98,7 @@ class Transport:
     ) -> Iterator[Answer]:
         """Ask for an answer that is read while it comes."""
         content, given = _as_content(body)
-        answer = self._send(method, path, content, {**given, **headers}, False, True)
+        answer = self._send(method, path, content, {**given, **headers}, False, True, is_whole=False)
         try:
             yield answer
         except Lost as error:
@@ -116,16 +126,7 @@ class Transport:
         can_repeat: bool = True,
     ) -> Any:
         content, given = _as_content(body)
-        answer = self._send(method, path, content, {**given, **(headers or {})}, writes, can_repeat)
-        return self._read_json(answer, writes)
-
-    def _read_json(self, answer: Answer, writes: bool) -> Any:
-        try:
-            return _content(answer)
-        except Lost as error:
-            raise self._unknown(error) if writes else self._unreachable(error) from error
-        except ValueError:
-            raise read_error(answer.status, None) from None
+        return _read_json(self._send(method, path, content, {**given, **(headers or {})}, writes, can_repeat))
 
     def _send(
         self,
@@ -135,12 +136,15 @@ class Transport:
         headers: Mapping[str, str],
         writes: bool,
         can_repeat: bool,
+        is_whole: bool = True,
     ) -> Answer:
         """Send a request until it is answered. A write that may have been made is never called failed."""
         was_lost: Lost | None = None
         for pause in (*_PAUSES, None):
             try:
                 answer = self._connections.send(method, self._path + path, {**self._headers, **headers}, body)
+                if is_whole or answer.status >= _ERRORS_FROM:
+                    answer.load()
             except NotSent as error:
                 if pause is None or not (body is None or isinstance(body, bytes)):
                     raise (
@@ -197,12 +201,11 @@ def _as_content(body: Mapping[str, Any] | None) -> tuple[bytes | None, dict[str,
     return json.dumps(given(body), ensure_ascii=False).encode(), {"Content-Type": JSON}
 
 
-def _content(answer: Answer) -> Any:
+def _read_json(answer: Answer) -> Any:
     try:
-        found = answer.read()
-    finally:
-        answer.close()
-    return json.loads(found) if found else None
+        return json.loads(answer.content) if answer.content else None
+    except ValueError:
+        raise read_error(answer.status, None) from None
 
 
 def _is_stream(body: SentContent) -> bool:
@@ -220,8 +223,8 @@ def _seconds_to_wait(answer: Answer) -> float | None:
 def _error_of(answer: Answer) -> OmniError:
     """Return the error that an answer tells, with what it carries as it is in process."""
     try:
-        body = _content(answer)
-    except (ValueError, Lost):
+        body = json.loads(answer.content)
+    except ValueError:
         body = None
     error = read_error(answer.status, body)
     if isinstance(error, MergeConflicts):

@@ -1,0 +1,268 @@
+"""The read side of the Lance REST Namespace: any snapshot of any graph as tables, without a copy.
+
+The namespaces are graphs, and below each whatever stands for a commit: `people` has `main`, other branches,
+tags and the ids of commits; the tables of those have their keys (`node:Person`) as names. What a client gets
+is where the files lie and which manifest to read: it reads storage itself, with credentials of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+
+from omnigraph.base.errors import BadInput, Conflict, NotFound, OmniError, PolicyDenied, Unauthorized
+from omnigraph.base.errors import Unavailable as CannotReach
+from omnigraph.sdk.graph import Graph
+from omnigraph.sdk.reopening import is_harmless_option
+from omnigraph.sdk.snapshot import Snapshot
+from omnigraph.server.calls import Caller, KnownCaller
+from omnigraph.server.requests.refusals import answer_of
+from omnigraph.server.requests.work import WorkRoute, reads_only
+
+_UNSUPPORTED, _NO_NAMESPACE, _NO_TABLE, _NO_VERSION, _INVALID = 0, 1, 4, 11, 13
+_CONFLICT, _DENIED, _UNKNOWN_CALLER, _UNAVAILABLE, _INTERNAL = 14, 15, 16, 17, 18
+_NOT_ACCEPTABLE = 406
+_NAMESPACE_PARTS, _TABLE_PARTS = 2, 3
+
+
+class LanceRoute(WorkRoute):
+    """A route whose errors are told as clients of Lance read them: with a number, and our code beside it."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what handles a request."""
+        handle = super().get_route_handler()
+
+        async def work(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except OmniError as error:
+                return _refuse(error, _number_of(error))
+            except RequestValidationError as error:
+                return _refuse(BadInput(str(error)), _INVALID)
+
+        return work
+
+
+router = APIRouter(prefix="/lance/v1", route_class=LanceRoute, tags=["lance"])
+
+Id = Annotated[
+    str, Path(description="The parts of a name, joined by the delimiter.", examples=["people$main"])
+]
+Delimiter = Annotated[str, Query(min_length=1)]
+Limit = Annotated[int | None, Query(ge=1)]
+Asked = Annotated[dict[str, Any] | None, Body()]
+
+
+@router.get("/namespace/{id:path}/table/list")
+def list_tables(
+    request: Request,
+    caller: KnownCaller,
+    id: Id,
+    delimiter: Delimiter = "$",
+    limit: Limit = None,
+    page_token: str | None = None,
+) -> dict[str, Any]:
+    """Return the tables of a snapshot."""
+    parts = _parts(id, delimiter)
+    names = [table.key for table in _snapshot(request, caller, parts).tables] if len(parts) > 1 else []
+    return _page("tables", names, limit, page_token)
+
+
+@router.get("/namespace/{id:path}/list")
+def list_namespaces(
+    request: Request,
+    caller: KnownCaller,
+    id: Id,
+    delimiter: Delimiter = "$",
+    limit: Limit = None,
+    page_token: str | None = None,
+) -> dict[str, Any]:
+    """Return the graphs, or the branches and tags of one; commits are there by their ids as well."""
+    parts = _parts(id, delimiter)
+    names: list[str] = []
+    if not parts:
+        names = request.app.state.graphs.names
+    elif len(parts) == 1:
+        graph = _graph(request, caller, parts)
+        names = list(dict.fromkeys([*graph.branches.list(), *(tag.name for tag in graph.tags.list())]))
+    else:
+        _snapshot(request, caller, parts)
+    return _page("namespaces", names, limit, page_token)
+
+
+@router.post("/namespace/{id:path}/describe")
+@reads_only
+def describe_namespace(
+    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+) -> dict[str, Any]:
+    """Return which commit a namespace is of."""
+    return {"properties": _properties(request, caller, _parts(id, delimiter))}
+
+
+@router.post("/namespace/{id:path}/exists")
+@reads_only
+def check_namespace(
+    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+) -> dict[str, Any]:
+    """Say nothing when a namespace exists."""
+    _properties(request, caller, _parts(id, delimiter))
+    return {}
+
+
+@router.post("/table/{id:path}/version/list")
+@reads_only
+def list_versions(
+    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+) -> dict[str, Any]:
+    """Return the one version that a snapshot has of a table."""
+    snapshot, key = _table(request, caller, _parts(id, delimiter))
+    versions: dict[str, Any] = snapshot.namespace.list_table_versions({"id": [key]})
+    return versions
+
+
+@router.post("/table/{id:path}/version/describe")
+@reads_only
+def describe_version(
+    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+) -> dict[str, Any]:
+    """Return where the manifest of a table's version lies."""
+    snapshot, key = _table(request, caller, _parts(id, delimiter))
+    wanted = (asked or {}).get("version")
+    found: list[dict[str, Any]] = snapshot.namespace.list_table_versions({"id": [key]})["versions"]
+    for item in found:
+        if wanted in (None, item["version"]):
+            return {"version": item}
+    raise _NoVersion(f"commit {snapshot.commit_id} has no version {wanted!r} of {key}", table=key)
+
+
+@router.post("/table/{id:path}/describe")
+@reads_only
+def describe_table(
+    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+) -> dict[str, Any]:
+    """Return where a table lies; its versions are managed here."""
+    parts = _parts(id, delimiter)
+    snapshot, key = _table(request, caller, parts)
+    found = snapshot.namespace.describe_table({"id": [key]})
+    options = found.storage_options or {}
+    (version,) = snapshot.namespace.list_table_versions({"id": [key]})["versions"]
+    return {
+        "table": key,
+        "namespace": parts[:-1],
+        "version": version["version"],
+        "location": found.location,
+        "table_uri": found.location,
+        "storage_options": {
+            name: value for name, value in options.items() if is_harmless_option(name, str(value))
+        },
+        "properties": {"commit": snapshot.commit_id, "branch": snapshot.branch},
+        "managed_versioning": True,
+    }
+
+
+@router.post("/table/{id:path}/exists")
+@reads_only
+def check_table(
+    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+) -> dict[str, Any]:
+    """Say nothing when a table exists."""
+    _table(request, caller, _parts(id, delimiter))
+    return {}
+
+
+@router.post("/table/{id:path}/count_rows")
+@reads_only
+def count_rows(
+    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+) -> Response:
+    """Return how many rows a table has."""
+    if (asked or {}).get("predicate"):
+        raise _Unsupported("rows are counted without a predicate: read the table, or ask the graph")
+    snapshot, key = _table(request, caller, _parts(id, delimiter))
+    return JSONResponse(next(table.rows for table in snapshot.tables if table.key == key))
+
+
+@router.api_route("/{rest:path}", methods=["GET", "POST", "PUT", "DELETE"], include_in_schema=False)
+def refuse_others(request: Request, caller: KnownCaller, rest: str) -> dict[str, Any]:
+    """Refuse what changes tables, and what clients can do themselves."""
+    raise _Unsupported(
+        f"{request.method} /{rest} is not here: tables of a graph are read through this address, and written "
+        "through the graph, by its queries, loads and merges"
+    )
+
+
+class _NoVersion(NotFound):
+    """A version of a table that a snapshot does not have."""
+
+
+class _Unsupported(BadInput):
+    """An operation of Lance that is not offered."""
+
+
+def _number_of(error: OmniError) -> int:
+    """Return the number by which clients of Lance know an error."""
+    known: list[tuple[type[OmniError], int]] = [
+        (_Unsupported, _UNSUPPORTED),
+        (_NoVersion, _NO_VERSION),
+        (NotFound, _NO_TABLE if "table" in error.details else _NO_NAMESPACE),
+        (BadInput, _INVALID),
+        (Conflict, _CONFLICT),
+        (PolicyDenied, _DENIED),
+        (Unauthorized, _UNKNOWN_CALLER),
+        (CannotReach, _UNAVAILABLE),
+    ]
+    return next((number for kind, number in known if isinstance(error, kind)), _INTERNAL)
+
+
+def _refuse(error: OmniError, number: int) -> Response:
+    told = answer_of(error)
+    body = {"error": error.message, "code": number, "detail": error.code, "instance": ""}
+    status = _NOT_ACCEPTABLE if number == _UNSUPPORTED else told.status_code
+    headers = {
+        name: told.headers[name] for name in ("retry-after", "www-authenticate") if name in told.headers
+    }
+    return JSONResponse(body, status, headers)
+
+
+def _parts(id: str, delimiter: str) -> list[str]:
+    return [] if id == delimiter else [part for part in id.split(delimiter) if part]
+
+
+def _graph(request: Request, caller: Caller, parts: list[str]) -> Graph:
+    graph: Graph = request.app.state.graphs.handle(parts[0], None, caller.actor)
+    return graph
+
+
+def _snapshot(request: Request, caller: Caller, parts: list[str]) -> Snapshot:
+    if len(parts) != _NAMESPACE_PARTS:
+        raise NotFound(f"{parts!r} is no namespace: give a graph, and a branch, a tag or the id of a commit")
+    return _graph(request, caller, parts).snapshot(commit=parts[1])
+
+
+def _table(request: Request, caller: Caller, parts: list[str]) -> tuple[Snapshot, str]:
+    if len(parts) != _TABLE_PARTS:
+        raise NotFound(f"{parts!r} is no table: give a graph, a branch or commit, and a name", table="")
+    snapshot = _snapshot(request, caller, parts[:-1])
+    if all(table.key != parts[-1] for table in snapshot.tables):
+        raise NotFound(f"there is no table {parts[-1]!r} at commit {snapshot.commit_id}", table=parts[-1])
+    return snapshot, parts[-1]
+
+
+def _properties(request: Request, caller: Caller, parts: list[str]) -> dict[str, str]:
+    if not parts:
+        return {}
+    if len(parts) == 1:
+        return {"graph": _graph(request, caller, parts).id}
+    snapshot = _snapshot(request, caller, parts)
+    return {"commit": snapshot.commit_id, "branch": snapshot.branch, "version": str(snapshot.version)}
+
+
+def _page(member: str, names: list[str], limit: int | None, token: str | None) -> dict[str, Any]:
+    """Return some names in order; the token is the last name of the page before."""
+    rest = [name for name in sorted(names) if token is None or name > token]
+    some = rest[:limit]
+    return {member: some, "page_token": some[-1] if len(some) < len(rest) else None}
