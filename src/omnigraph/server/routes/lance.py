@@ -49,21 +49,21 @@ class LanceRoute(WorkRoute):
 
 router = APIRouter(prefix="/lance/v1", route_class=LanceRoute, tags=["lance"])
 
-Id = Annotated[
+NamespaceId = Annotated[
     str, Path(description="The parts of a name, joined by the delimiter.", examples=["people$main"])
 ]
-Delimiter = Annotated[str, Query(min_length=1)]
-Limit = Annotated[int | None, Query(ge=1)]
-Asked = Annotated[dict[str, Any] | None, Body()]
+PartDelimiter = Annotated[str, Query(min_length=1)]
+MostNames = Annotated[int | None, Query(ge=1)]
+AskedOf = Annotated[dict[str, Any] | None, Body()]
 
 
 @router.get("/namespace/{id:path}/table/list")
 def list_tables(
     request: Request,
     caller: KnownCaller,
-    id: Id,
-    delimiter: Delimiter = "$",
-    limit: Limit = None,
+    id: NamespaceId,
+    delimiter: PartDelimiter = "$",
+    limit: MostNames = None,
     page_token: str | None = None,
 ) -> dict[str, Any]:
     """Return the tables of a snapshot."""
@@ -76,9 +76,9 @@ def list_tables(
 def list_namespaces(
     request: Request,
     caller: KnownCaller,
-    id: Id,
-    delimiter: Delimiter = "$",
-    limit: Limit = None,
+    id: NamespaceId,
+    delimiter: PartDelimiter = "$",
+    limit: MostNames = None,
     page_token: str | None = None,
 ) -> dict[str, Any]:
     """Return the graphs, or the branches and tags of one; commits are there by their ids as well."""
@@ -97,7 +97,11 @@ def list_namespaces(
 @router.post("/namespace/{id:path}/describe")
 @reads_only
 def describe_namespace(
-    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+    request: Request,
+    caller: KnownCaller,
+    id: NamespaceId,
+    delimiter: PartDelimiter = "$",
+    asked: AskedOf = None,
 ) -> dict[str, Any]:
     """Return which commit a namespace is of."""
     return {"properties": _properties(request, caller, _parts(id, delimiter))}
@@ -106,7 +110,11 @@ def describe_namespace(
 @router.post("/namespace/{id:path}/exists")
 @reads_only
 def check_namespace(
-    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+    request: Request,
+    caller: KnownCaller,
+    id: NamespaceId,
+    delimiter: PartDelimiter = "$",
+    asked: AskedOf = None,
 ) -> dict[str, Any]:
     """Say nothing when a namespace exists."""
     _properties(request, caller, _parts(id, delimiter))
@@ -116,7 +124,11 @@ def check_namespace(
 @router.post("/table/{id:path}/version/list")
 @reads_only
 def list_versions(
-    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+    request: Request,
+    caller: KnownCaller,
+    id: NamespaceId,
+    delimiter: PartDelimiter = "$",
+    asked: AskedOf = None,
 ) -> dict[str, Any]:
     """Return the one version that a snapshot has of a table."""
     snapshot, key = _table(request, caller, _parts(id, delimiter))
@@ -127,7 +139,11 @@ def list_versions(
 @router.post("/table/{id:path}/version/describe")
 @reads_only
 def describe_version(
-    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+    request: Request,
+    caller: KnownCaller,
+    id: NamespaceId,
+    delimiter: PartDelimiter = "$",
+    asked: AskedOf = None,
 ) -> dict[str, Any]:
     """Return where the manifest of a table's version lies."""
     snapshot, key = _table(request, caller, _parts(id, delimiter))
@@ -142,7 +158,11 @@ def describe_version(
 @router.post("/table/{id:path}/describe")
 @reads_only
 def describe_table(
-    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+    request: Request,
+    caller: KnownCaller,
+    id: NamespaceId,
+    delimiter: PartDelimiter = "$",
+    asked: AskedOf = None,
 ) -> dict[str, Any]:
     """Return where a table lies; its versions are managed here."""
     parts = _parts(id, delimiter)
@@ -167,7 +187,11 @@ def describe_table(
 @router.post("/table/{id:path}/exists")
 @reads_only
 def check_table(
-    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+    request: Request,
+    caller: KnownCaller,
+    id: NamespaceId,
+    delimiter: PartDelimiter = "$",
+    asked: AskedOf = None,
 ) -> dict[str, Any]:
     """Say nothing when a table exists."""
     _table(request, caller, _parts(id, delimiter))
@@ -177,7 +201,11 @@ def check_table(
 @router.post("/table/{id:path}/count_rows")
 @reads_only
 def count_rows(
-    request: Request, caller: KnownCaller, id: Id, delimiter: Delimiter = "$", asked: Asked = None
+    request: Request,
+    caller: KnownCaller,
+    id: NamespaceId,
+    delimiter: PartDelimiter = "$",
+    asked: AskedOf = None,
 ) -> Response:
     """Return how many rows a table has."""
     if (asked or {}).get("predicate"):
