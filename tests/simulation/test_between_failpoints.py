@@ -18,7 +18,7 @@ from omnigraph.base.failpoints import Failpoint
 from omnigraph.graph.maintenance.cleanup import cleanup as sweeping
 from omnigraph.graph.maintenance.cleanup import survey
 from support.care import at_once
-from support.interleaving import INSERT, NEW, assert_sound, at, names, put
+from support.interleaving import INSERT, NEW, Killed, assert_sound, at, die, names, put
 
 PEOPLE = "node Person { name: String @key }"
 
@@ -289,4 +289,26 @@ def test_who_ends_a_branch_knows_it_though_another_put_its_name_right_first(
         graph.branches.rebase("c")
         assert names(root, branch="c") == ["on-c", "on-main"]
         assert graph.branches.list() == ["main", "c"]
+    assert_sound(root)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [Failpoint.CLEANUP_AFTER_LIST, Failpoint.CLEANUP_BEFORE_RECORDS],
+)
+def test_a_schema_that_a_failed_apply_has_left_may_be_applied_while_a_cleanup_removes_it(
+    root: str, point: Failpoint
+) -> None:
+    newer = f"{PEOPLE}\nnode Place {{ name: String @key }}"
+    put(og.open(root), "a")
+    at(Failpoint.PLAN_BEFORE_PUT, die)
+    with pytest.raises(Killed):
+        og.open(root).schema.apply(newer)
+    put(og.open(root), "b", "c")
+    cleaner = _Held(root, point, keep=1)
+    cleaner.start()
+    assert og.open(root).schema.apply(newer).applied
+    cleaner.finish()
+    assert names(root) == ["a", "b", "c"]
+    assert "node Place" in og.open(root).schema.source
     assert_sound(root)

@@ -217,6 +217,29 @@ def test_a_frame_is_written_as_one_commit_under_the_rules_of_a_load(session: Any
     assert [row["a"] for row in rows] == [37, None, 7, 1, None]
 
 
+def test_a_data_frame_that_is_written_again_with_its_key_is_the_first_commit(
+    session: Any, tmp_path: Path
+) -> None:
+    graph = og.init(tmp_path / "graph", "node Person { name: String @key }")
+
+    def write(name: str) -> None:
+        writer = session.createDataFrame([(name,)], "name string").write.format("omnigraph").mode("append")
+        writer.options(graph=graph.uri, idempotency_key="job 7").save("Person")
+
+    write("ada")
+    first = graph.snapshot()
+    write("ada")
+    assert graph.snapshot().commit_id == first.commit_id
+    graph.mutate('query q() { delete Person where name = "ada" }')
+    write("ada")
+    assert graph.snapshot().table("node:Person").count() == 0
+    with pytest.raises(PySparkException) as told:
+        session.createDataFrame([("ada",)], "name string").write.format("omnigraph").mode("append").options(
+            graph=graph.uri, idempotency_key="job 8"
+        ).save("node:Nobody")
+    assert isinstance(graph_error(told.value), og.OmniError)
+
+
 def test_what_was_read_can_be_written_and_loaded_again(session: Any, graph: og.Graph, tmp_path: Path) -> None:
     graph.branches.create("again")
     frame = _read(session, graph)
