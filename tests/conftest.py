@@ -42,7 +42,14 @@ _names = itertools.count(1)
 _LONG = ("spark", "simulation", "jepsen", "e2e")
 
 # Tests of Spark that start Java processes of their own; the others share one session.
-_OWN_JAVA = ("test_cluster.py", "test_connect.py", "test_demo.py", "test_session.py", "test_soak.py")
+_OWN_JAVA = (
+    "test_cluster.py",
+    "test_connect.py",
+    "test_demo.py",
+    "test_session.py",
+    "test_soak.py",
+    "test_written_lineage.py",
+)
 
 
 class _ByFile(LoadScopeScheduling):  # type: ignore[misc]
