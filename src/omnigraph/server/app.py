@@ -7,21 +7,20 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 import omnigraph
-from omnigraph.graph.manifest.format import CURRENT
 from omnigraph.server.addresses import AllowedAddresses
-from omnigraph.server.calls import KnownCaller
 from omnigraph.server.exactness import ExactValues
 from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.identity import Tokens
 from omnigraph.server.jobs.runner import JobRunner
 from omnigraph.server.jobs.store import default_state
 from omnigraph.server.limits import RequestLimits
+from omnigraph.server.observe.metrics import Metrics
+from omnigraph.server.observe.traces import Traces
 from omnigraph.server.requests.body_limit import BodyLimit
 from omnigraph.server.requests.manners import Manners
 from omnigraph.server.requests.refusals import add_refusals
@@ -36,6 +35,7 @@ from omnigraph.server.routes import (
     maintenance,
     reads,
     schema,
+    status,
     writes,
 )
 
@@ -55,6 +55,9 @@ class ServerConfig:
     """The folder of what outlives the server; by default one of the user's."""
     allowed: tuple[str, ...] = ()
     """Prefixes of addresses that jobs may read and write."""
+    metrics: Path | None = None
+    """The folder where the workers of one server keep their numbers."""
+    traces: Traces | None = None
 
 
 def create_app(config: ServerConfig) -> FastAPI:
@@ -67,6 +70,8 @@ def create_app(config: ServerConfig) -> FastAPI:
     app.state.limits = config.limits
     app.state.workshop = Workshop(config.limits)
     app.state.stopping = threading.Event()
+    app.state.metrics = Metrics(config.metrics)
+    app.state.traces = config.traces
     app.state.jobs = JobRunner(
         app.state.graphs,
         config.state or default_state(),
@@ -76,8 +81,7 @@ def create_app(config: ServerConfig) -> FastAPI:
     for part in (reads, writes, branches, commits, feed, blobs, schema, maintenance, jobs):
         app.include_router(part.router, prefix="/graphs/{graph}")
     app.include_router(lance.router)
-    app.add_api_route("/healthz", show_health, methods=["GET"], tags=["server"])
-    app.add_api_route("/graphs", list_graphs, methods=["GET"], tags=["server"])
+    app.include_router(status.router)
     app.add_middleware(BodyLimit, limits=config.limits)
     app.add_middleware(ExactValues)
     app.add_middleware(Manners, limits=config.limits)
@@ -85,30 +89,15 @@ def create_app(config: ServerConfig) -> FastAPI:
     return app
 
 
-async def show_health(request: Request) -> dict[str, Any]:
-    """Say that the server works, and which graphs it could not open."""
-    graphs: ServedGraphs = request.app.state.graphs
-    return {
-        "status": "ok",
-        "version": omnigraph.__version__,
-        "internal_schema_version": CURRENT,
-        "graphs": graphs.names,
-        "quarantined": {name: item.error.code for name, item in graphs.quarantined.items()},
-    }
-
-
-async def list_graphs(request: Request, caller: KnownCaller) -> dict[str, Any]:
-    """Return the graphs that are served."""
-    return {"graphs": request.app.state.graphs.names}
-
-
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await run_in_threadpool(app.state.graphs.open_all)
+    app.state.jobs.on_end = app.state.metrics.count_job
     app.state.jobs.start()
     yield
     app.state.stopping.set()
     app.state.jobs.stop()
     await run_in_threadpool(app.state.jobs.join, _JOB_STOP_SECONDS)
     app.state.workshop.close()
+    app.state.metrics.close()
     app.state.graphs.close()

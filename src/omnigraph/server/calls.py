@@ -10,9 +10,9 @@ from fastapi import Depends, Header, Path, Request
 
 from omnigraph.base.errors import BadInput, Unauthorized
 from omnigraph.sdk.graph import Graph
+from omnigraph.server.context import current_request
 from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.identity import Tokens
-from omnigraph.server.requests.context import current_request
 
 _BEARER = "bearer "
 

@@ -6,9 +6,13 @@ import json
 import os
 import signal
 import socket
+import tempfile
+import threading
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -19,9 +23,14 @@ from omnigraph.server.app import ServerConfig, create_app
 from omnigraph.server.graphs import name_graphs
 from omnigraph.server.identity import Tokens, read_tokens
 from omnigraph.server.limits import RequestLimits
+from omnigraph.server.observe.logs import set_up_logs
+from omnigraph.server.observe.traces import find_traces
 
 _CONFIG = "OMNIGRAPH_SERVER_CONFIG"
 _BACKLOG = 2_048
+_HEALTH_SECONDS = 60
+_EXIT_SECONDS = 15.0
+"""How long after the time for what runs a worker is still given to end its jobs and itself."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,8 @@ class ServeRequest:
     """The folder of what outlives the server."""
     allowed: tuple[str, ...] = ()
     """Prefixes of addresses that jobs may read and write."""
+    metrics: str | None = None
+    """The folder where workers keep their numbers; a temporary one unless given."""
 
 
 def serve(request: ServeRequest, announce: Callable[[str], None]) -> None:
@@ -45,15 +56,26 @@ def serve(request: ServeRequest, announce: Callable[[str], None]) -> None:
     if request.token_file is not None:
         read_tokens(Path(request.token_file))  # what is wrong is said here, not by a worker
     host, port = _read_bind(request.bind)
-    os.environ[_CONFIG] = json.dumps(asdict(request))
     limits = RequestLimits.from_environment()
+    with tempfile.TemporaryDirectory(prefix="omnigraph-metrics-", ignore_cleanup_errors=True) as folder:
+        kept = replace(request, metrics=request.metrics or folder)
+        os.environ[_CONFIG] = json.dumps(asdict(kept))
+        _run(request, limits, host, port, announce)
+
+
+def _run(
+    request: ServeRequest, limits: RequestLimits, host: str, port: int, announce: Callable[[str], None]
+) -> None:
     config = uvicorn.Config(
         "omnigraph.server.run:build_app",
         factory=True,
         host=host,
         port=port,
         workers=request.workers,
-        log_level="warning",
+        log_config=None,
+        access_log=False,
+        # A worker that works hard is no dead one.
+        timeout_worker_healthcheck=_HEALTH_SECONDS,
         timeout_graceful_shutdown=round(limits.stop_seconds),
     )
     sock = _bind(host, port)
@@ -77,7 +99,40 @@ def build_app() -> FastAPI:
     tokens = read_tokens(Path(told["token_file"])) if told["token_file"] else Tokens()
     limits = RequestLimits.from_environment()
     state = None if told["state"] is None else Path(told["state"])
-    return create_app(ServerConfig(told["graphs"], tokens, limits, state, tuple(told["allowed"])))
+    set_up_logs()
+    app = create_app(
+        ServerConfig(
+            told["graphs"],
+            tokens,
+            limits,
+            state,
+            tuple(told["allowed"]),
+            Path(told["metrics"]),
+            find_traces(),
+        )
+    )
+    _stop_in_time(app, limits.stop_seconds)
+    return app
+
+
+def _stop_in_time(app: FastAPI, seconds: float) -> None:
+    """Let a signal to stop be known at once, and end the process when it does not end by itself.
+
+    What is abandoned then is a write before its publish, or a job that another process does again.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        before = signal.getsignal(number)
+
+        def stop(given: int, frame: FrameType | None, before: Any = before) -> None:
+            app.state.stopping.set()
+            app.state.jobs.stop()
+            last = threading.Timer(seconds + _EXIT_SECONDS, os._exit, (0,))
+            last.daemon = True
+            last.start()
+            if callable(before):
+                before(given, frame)
+
+        signal.signal(number, stop)
 
 
 def _read_bind(bind: str) -> tuple[str, int]:

@@ -76,8 +76,9 @@ SERVER = SOURCE / "server"
 # Distributions that are imported under another name.
 IMPORT_NAMES = {"pylance": "lance"}
 
-# Used where they are installed: results and sources of theirs, and what Spark Connect asks for.
-OPTIONAL = {"pandas", "polars", "sentence_transformers", "grpc", "py4j"}
+# Used where they are installed: results and sources of theirs, and what Spark Connect asks for;
+# traces of the server.
+OPTIONAL = {"pandas", "polars", "sentence_transformers", "grpc", "py4j", "opentelemetry"}
 
 
 def test_the_public_names_are_exactly_these() -> None:

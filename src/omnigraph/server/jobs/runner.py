@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,8 @@ class JobRunner:
         self._is_woken = False
         self._ended: dict[str, int] = {}
         """When jobs ended that need not be looked at any more."""
-        self.on_end: Callable[[Job], None] = lambda job: None
+        self.on_end: Callable[[str, str, str, Mapping[str, int]], None] = lambda *_: None
+        """Told the graph, kind and state of a job that ended, and the operations of storage that it took."""
         self._threads = [
             threading.Thread(target=self._work, name=f"omnigraph-job-{number}", daemon=True)
             for number in range(threads)
@@ -176,7 +177,7 @@ class JobRunner:
             "storage": storage,
         }
         _log.info("job", extra={"facts": {key: item for key, item in facts.items() if item is not None}})
-        self.on_end(ended)
+        self.on_end(job.graph, job.kind, state, storage or {})
 
 
 class _Run:

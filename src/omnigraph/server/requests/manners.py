@@ -13,8 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, OmniError, ResourceLimit
 from omnigraph.base.ids import new_ulid
+from omnigraph.server.context import BrokenAnswer, ClientGone, RequestState, enter_request
 from omnigraph.server.limits import RequestLimits
-from omnigraph.server.requests.context import BrokenAnswer, ClientGone, RequestState, enter_request
+from omnigraph.server.observe.traces import Traces
 from omnigraph.server.requests.refusals import send_error
 from omnigraph.server.requests.work import enter_workshop
 from omnigraph.wire.media import COMMIT_HEADER, REQUEST_HEADER, TIMEOUT_HEADER
@@ -43,6 +44,8 @@ class Manners:
         enter_request(state)
         enter_workshop(scope["app"].state.workshop)
         wire = _Wire(state, receive, send, self._limits.stall_seconds)
+        traces: Traces | None = scope["app"].state.traces
+        span = None if traces is None else traces.begin(state.method, headers)
         try:
             state.seconds = _read_seconds(headers.get(TIMEOUT_HEADER.lower()), self._limits.request_seconds)
             await self._app(scope, wire.receive, wire.send)
@@ -58,28 +61,11 @@ class Manners:
         finally:
             state.gone.set()
             wire.close()
-            self._tell(scope, state, wire)
-
-    def _tell(self, scope: Scope, state: RequestState, wire: _Wire) -> None:
-        route = getattr(scope.get("route"), "path", "")
-        state.graph = (scope.get("path_params") or {}).get("graph") if route else None
-        state.route = _GRAPH + route if state.graph is not None and not route.startswith(_GRAPH) else route
-        facts: dict[str, Any] = {
-            "request_id": state.id,
-            "method": state.method,
-            "route": state.route or None,
-            "graph": state.graph,
-            "actor": state.actor,
-            "status": wire.status if wire.status is not None else _NOBODY,
-            "complete": wire.is_complete,
-            "code": state.code,
-            "commit": state.commit,
-            "seconds": round(clock.current().monotonic() - state.began, 6),
-            "bytes_in": wire.taken,
-            "bytes_out": wire.sent,
-            "storage": dict(state.storage) or None,
-        }
-        _log.info("request", extra={"facts": {key: item for key, item in facts.items() if item is not None}})
+            facts = _sum_up(scope, state, wire)
+            _log.info("request", extra={"facts": facts})
+            scope["app"].state.metrics.count_request(facts)
+            if traces is not None:
+                traces.end(span, facts)
 
 
 class _Wire:
@@ -153,6 +139,29 @@ class _Wire:
     def _note_gone(self) -> None:
         self._state.gone.set()
         self._left.set()
+
+
+def _sum_up(scope: Scope, state: RequestState, wire: _Wire) -> dict[str, Any]:
+    """Return what is told of a request in the log, the metrics and traces."""
+    route = getattr(scope.get("route"), "path", "")
+    state.graph = (scope.get("path_params") or {}).get("graph") if route else None
+    state.route = _GRAPH + route if state.graph is not None and not route.startswith(_GRAPH) else route
+    facts: dict[str, Any] = {
+        "request_id": state.id,
+        "method": state.method,
+        "route": state.route or None,
+        "graph": state.graph,
+        "actor": state.actor,
+        "status": wire.status if wire.status is not None else _NOBODY,
+        "complete": wire.is_complete,
+        "code": state.code,
+        "commit": state.commit,
+        "seconds": round(clock.current().monotonic() - state.began, 6),
+        "bytes_in": wire.taken,
+        "bytes_out": wire.sent,
+        "storage": dict(state.storage) or None,
+    }
+    return {key: item for key, item in facts.items() if item is not None}
 
 
 def _read_state(method: str, headers: dict[str, str], limits: RequestLimits) -> RequestState:

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Send
 
 from omnigraph.base.errors import OmniError, Unauthorized
-from omnigraph.server.requests.context import current_request
+from omnigraph.server.context import current_request
 from omnigraph.wire.errors import HTTP_CODES, answer_error
 
 

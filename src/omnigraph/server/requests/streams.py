@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from omnigraph.base.errors import OmniError
-from omnigraph.server.requests.context import BrokenAnswer, ClientGone, current_request
+from omnigraph.server.context import BrokenAnswer, ClientGone, current_request
 from omnigraph.server.requests.work import current_workshop
 
 PIECE_BYTES = 64 * 1024

@@ -16,9 +16,9 @@ from fastapi.routing import APIRoute
 
 from omnigraph.base.cancellation import watch
 from omnigraph.base.telemetry import measure
+from omnigraph.server.context import ClientGone, RequestState, current_request
 from omnigraph.server.limits import RequestLimits
 from omnigraph.server.requests.admission import Admission
-from omnigraph.server.requests.context import ClientGone, RequestState, current_request
 
 _Answer = TypeVar("_Answer")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})

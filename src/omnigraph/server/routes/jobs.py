@@ -18,12 +18,12 @@ from omnigraph.base import clock
 from omnigraph.base.choices import LoadMode
 from omnigraph.base.errors import BadInput, Conflict
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, refuse_precondition
+from omnigraph.server.context import current_request
 from omnigraph.server.jobs.kinds import BODIES, JobKind, describe_load
 from omnigraph.server.jobs.record import FINAL, Job, JobState
 from omnigraph.server.jobs.runner import JobRunner
 from omnigraph.server.jobs.store import JobStore
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions
-from omnigraph.server.requests.context import current_request
 from omnigraph.server.requests.spool import write_body
 from omnigraph.server.requests.streams import render_event
 from omnigraph.server.requests.work import WorkRoute, current_workshop

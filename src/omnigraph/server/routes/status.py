@@ -1,0 +1,53 @@
+"""How the server is: alive, ready, and its numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+import omnigraph
+from omnigraph.base.errors import Unavailable
+from omnigraph.graph.manifest.format import CURRENT
+from omnigraph.server.calls import KnownCaller
+from omnigraph.server.graphs import ServedGraphs
+from omnigraph.server.observe.metrics import MEDIA_TYPE
+
+router = APIRouter(tags=["server"])
+
+
+@router.get("/healthz")
+async def show_health(request: Request) -> dict[str, Any]:
+    """Say that the server works, and which graphs it could not open."""
+    graphs: ServedGraphs = request.app.state.graphs
+    return {
+        "status": "ok",
+        "version": omnigraph.__version__,
+        "internal_schema_version": CURRENT,
+        "graphs": graphs.names,
+        "quarantined": {name: item.error.code for name, item in graphs.quarantined.items()},
+    }
+
+
+@router.get("/readyz")
+async def show_readiness(request: Request) -> dict[str, Any]:
+    """Say whether requests should be sent here; a worker that stops says 503 (`unavailable`)."""
+    if request.app.state.stopping.is_set():
+        raise Unavailable("this worker stops: ask another")
+    return {"status": "ready"}
+
+
+@router.get("/metrics", response_class=Response)
+async def show_metrics(request: Request, caller: KnownCaller) -> Response:
+    """Return the metrics of all workers, as Prometheus reads them."""
+    state = request.app.state
+    state.metrics.set_gauges(state.workshop.running, state.workshop.admission.streams)
+    return Response(await run_in_threadpool(state.metrics.render), media_type=MEDIA_TYPE)
+
+
+@router.get("/graphs")
+async def list_graphs(request: Request, caller: KnownCaller) -> dict[str, Any]:
+    """Return the graphs that are served."""
+    return {"graphs": request.app.state.graphs.names}
