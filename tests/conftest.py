@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 # Processes that tests start look up `support` and, to find a test's own functions, `tests`.
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 
 from omnigraph.storage.objects import ObjectStore, open_store
 from support.s3 import S3, running_server

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from omnigraph.base.errors import OmniError
 from omnigraph.base.ids import is_ulid
 
-_GAP = 2
+_GAP_CHARACTERS = 2
 """Spaces between two columns of a table."""
 _NARROWEST_COLUMN = 6
 
@@ -57,7 +57,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         table.add_column(column, overflow="fold", width=width)
     for row in cells:
         table.add_row(*map(Text, row))
-    Console(width=max(wanted, sum(widths) + _GAP * len(widths))).print(table)
+    Console(width=max(wanted, sum(widths) + _GAP_CHARACTERS * len(widths))).print(table)
 
 
 def _widths(lengths: Sequence[Sequence[int]], cells: Sequence[Sequence[str]], wanted: int) -> list[int]:
@@ -67,7 +67,7 @@ def _widths(lengths: Sequence[Sequence[int]], cells: Sequence[Sequence[str]], wa
     """
     natural = [max(column) for column in zip(*lengths, strict=True)]
     widths = [n if any(is_ulid(row[at]) for row in cells) else 0 for at, n in enumerate(natural)]
-    room = wanted - _GAP * (len(natural) - 1) - sum(widths)
+    room = wanted - _GAP_CHARACTERS * (len(natural) - 1) - sum(widths)
     others = sorted((at for at, width in enumerate(widths) if not width), key=lambda at: natural[at])
     for place, at in enumerate(others):
         share = max(room // (len(others) - place), _NARROWEST_COLUMN)

@@ -14,7 +14,7 @@ from omnigraph.storage.files.outputs import local_path
 from omnigraph.storage.objects import ObjectStore, open_store
 from omnigraph.storage.objects.paths import RESERVED
 
-_SHOWN = 3
+_MAX_NAMED_FILES = 3
 # What an init that was killed can have left: a schema, the first record of a chain, and empty tables.
 _UNFINISHED = re.compile(
     rf"{layout.SCHEMAS}/[^/]+|{layout.CHAINS}/[^/]+/0+/0*1\.json|{layout.HINTS}/[^/]+|"
@@ -25,14 +25,14 @@ _UNFINISHED = re.compile(
 def refuse_others_files(store: ObjectStore) -> None:
     """Refuse to make a graph among files that are not of an unfinished init, which can be run again."""
     foreign = (info.path for info in store.list() if not _UNFINISHED.fullmatch(info.path))
-    found = list(islice(foreign, _SHOWN + 1)) or links_below(store, lambda name: True)
+    found = list(islice(foreign, _MAX_NAMED_FILES + 1)) or links_below(store, lambda name: True)
     if found:
-        shown = ", ".join(found[:_SHOWN]) + (" and more" if len(found) > _SHOWN else "")
+        shown = ", ".join(found[:_MAX_NAMED_FILES]) + (" and more" if len(found) > _MAX_NAMED_FILES else "")
         raise AlreadyExists(
             f"{store.root_uri} is not empty (it holds {shown}): choose another address, or make the graph "
             "among these files with `force`; a cleanup removes whatever lies in folders of the graph",
             uri=store.root_uri,
-            found=found[:_SHOWN],
+            found=found[:_MAX_NAMED_FILES],
         )
 
 
@@ -67,11 +67,12 @@ def refuse_links(store: ObjectStore) -> None:
     """Refuse to remove anything from a graph with symbolic links among its files."""
     found = links_in(store)
     if found:
+        named = ", ".join(found[:_MAX_NAMED_FILES])
         raise ForeignLinks(
-            f"{store.root_uri} has symbolic links among its files ({', '.join(found[:_SHOWN])}): nothing is "
-            "removed; put the files themselves there, or take the links away",
+            f"{store.root_uri} has symbolic links among its files ({named}): nothing is removed; put the "
+            "files themselves there, or take the links away",
             uri=store.root_uri,
-            links=found[:_SHOWN],
+            links=found[:_MAX_NAMED_FILES],
         )
 
 

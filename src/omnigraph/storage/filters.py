@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-_ALWAYS_SAID = 2_000
+_MAX_VALUES_ALWAYS_GIVEN = 2_000
 _NEVER_SAID = 100_000
 _SCAN_SHARE_DIVISOR = 100
 """A list of values costs Lance as much as reading a hundred times as many rows of the column."""
@@ -118,7 +118,7 @@ def all_as_sql(filters: Sequence[Filter]) -> str | None:
 def _is_read_instead(filter: OneOf, dataset: Any) -> bool:
     """Return whether reading the whole column costs less than saying a list of values."""
     count = len(filter.values)
-    if count <= _ALWAYS_SAID:
+    if count <= _MAX_VALUES_ALWAYS_GIVEN:
         return False
     return count > _NEVER_SAID or count * _SCAN_SHARE_DIVISOR >= int(dataset.count_rows())
 

@@ -20,7 +20,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-LARGEST_NUMBER = 2**53 - 1
+LARGEST_EXACT_INTEGER = 2**53 - 1
 _BASE64 = "base64:"
 _exact: ContextVar[bool] = ContextVar("exact", default=False)
 
@@ -45,7 +45,7 @@ def encode(value: Any) -> Any:
     if value is None or isinstance(value, str | bool):
         return value.value if isinstance(value, Enum) else value
     if isinstance(value, int):
-        return value if abs(value) <= LARGEST_NUMBER or are_exact() else str(value)
+        return value if abs(value) <= LARGEST_EXACT_INTEGER or are_exact() else str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, datetime):

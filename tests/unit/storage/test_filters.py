@@ -83,7 +83,7 @@ def _rows(found: pa.Table) -> list[int]:
 def asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whether Lance is told a list of values, or the column is read and compared here."""
     if request.param == "compared here":
-        monkeypatch.setattr(filters, "_ALWAYS_SAID", 0)
+        monkeypatch.setattr(filters, "_MAX_VALUES_ALWAYS_GIVEN", 0)
         monkeypatch.setattr(filters, "_NEVER_SAID", 0)
     yield
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph.wire.values import LARGEST_NUMBER, decode, encode
+from omnigraph.wire.values import LARGEST_EXACT_INTEGER, decode, encode
 
 
 class Colour(Enum):
@@ -56,12 +56,14 @@ def test_a_class_is_the_same_after_a_journey(value: Outer) -> None:
     assert decode(Outer, json.loads(json.dumps(encode(value)))) == value
 
 
-@pytest.mark.parametrize("number", [LARGEST_NUMBER, -LARGEST_NUMBER, 0])
+@pytest.mark.parametrize("number", [LARGEST_EXACT_INTEGER, -LARGEST_EXACT_INTEGER, 0])
 def test_a_number_that_every_reader_knows_stays_one(number: int) -> None:
     assert encode(number) == number
 
 
-@pytest.mark.parametrize("number", [LARGEST_NUMBER + 1, -LARGEST_NUMBER - 1, 2**63 - 1, 2**64 - 1])
+@pytest.mark.parametrize(
+    "number", [LARGEST_EXACT_INTEGER + 1, -LARGEST_EXACT_INTEGER - 1, 2**63 - 1, 2**64 - 1]
+)
 def test_a_larger_number_is_a_string(number: int) -> None:
     assert encode(number) == str(number)
     assert decode(int, encode(number)) == number

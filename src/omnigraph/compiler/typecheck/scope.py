@@ -22,7 +22,7 @@ ANONYMOUS = "_"
 """The variable `$_`, a new one at each use."""
 
 
-MAX_PROBLEMS = 100
+MAX_PROBLEMS_PER_QUERY = 100
 """How many problems of one query are reported."""
 
 
@@ -73,7 +73,7 @@ class CheckContext:
 
     def report(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
         """Record a problem; raise TooManyProblems after the last that is reported."""
-        if len(self.problems) >= MAX_PROBLEMS:
+        if len(self.problems) >= MAX_PROBLEMS_PER_QUERY:
             raise TooManyProblems
         self.problems.append(self.source.diagnostic(code, message, span, hint))
 

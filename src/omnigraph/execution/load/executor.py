@@ -16,7 +16,7 @@ from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.stage.read_split import Skipped
 from omnigraph.execution.missing_vectors import MissingVectors
-from omnigraph.graph.write.integrity.problems import SHOWN
+from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.tables.staging import StagedFragments
 
@@ -31,7 +31,7 @@ class ReadOrder:
     vectors: MissingVectors | None = None
     writes: bool = True
     """Whether the rows are written; otherwise they are only checked."""
-    limit: int = SHOWN
+    limit: int = SHOWN_PROBLEMS
     """How many problems are reported; the rest are only counted."""
     skip: frozenset[int] | None = None
     """Places of records to leave out; None when the source is read for the first time."""

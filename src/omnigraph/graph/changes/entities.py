@@ -27,7 +27,7 @@ from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.model.json_rows import properties_of
 from omnigraph.graph.opening import Core
 
-_IMAGES = 256
+_CHANGES_PER_READ = 256
 """Images that are read at a time."""
 
 
@@ -101,8 +101,8 @@ class EntityComparison:
                 line = self._in_order(rows)
                 passed = min(skip, len(line.ids))
                 skip -= passed
-                for start in range(passed, len(line.ids), _IMAGES):
-                    yield from self._changes(pair, rows, line.part(slice(start, start + _IMAGES)))
+                for start in range(passed, len(line.ids), _CHANGES_PER_READ):
+                    yield from self._changes(pair, rows, line.part(slice(start, start + _CHANGES_PER_READ)))
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return how many changes there are, by table key and kind of change."""

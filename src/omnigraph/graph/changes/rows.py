@@ -30,7 +30,7 @@ _ROWS_PER_COMPARISON = 20_000
 _MAX_ROWS_TO_LOOK_UP = 10_000
 """Up to so many candidates are simply compared; for more it pays to look for a common origin."""
 _BLOB_BYTES = 32 * 1024 * 1024
-_SAMPLES = 64
+_SAMPLES_PER_PART = 64
 _MAX_ROWS_IN_MEMORY = 4_000
 """Up to so many candidates are read whole: many small reads would cost more than the columns."""
 
@@ -340,7 +340,7 @@ def _bounds(
     samples: list[str] = []
     for version, rows in ((before, old), (after, new)):
         if version is not None and len(rows):
-            step = max(1, len(rows) // (_SAMPLES * parts))
+            step = max(1, len(rows) // (_SAMPLES_PER_PART * parts))
             samples += take_rows(version.rows, rows[::step], ["id"])["id"].to_pylist()
     samples.sort(key=str.encode)
     return [samples[len(samples) * place // parts] for place in range(1, parts)]

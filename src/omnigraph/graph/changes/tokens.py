@@ -11,7 +11,7 @@ from typing import Any
 from omnigraph.base.errors import ChangeCursorRejected
 
 MAX_TOKEN_CHARACTERS = 4_096
-_CHECK = 12
+_CHECK_BYTES = 12
 _CONTEXT = b"omnigraph change token 1\0"
 
 
@@ -44,7 +44,7 @@ def _open(token: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except ValueError:
         raise cursor_rejected_error("it is damaged") from None
-    check, payload = raw[:_CHECK], raw[_CHECK:]
+    check, payload = raw[:_CHECK_BYTES], raw[_CHECK_BYTES:]
     if check != _checksum(payload):
         raise cursor_rejected_error("it is damaged")
     kind, bound, place = json.loads(payload)
@@ -52,4 +52,4 @@ def _open(token: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
 
 
 def _checksum(payload: bytes) -> bytes:
-    return hashlib.sha256(_CONTEXT + payload).digest()[:_CHECK]
+    return hashlib.sha256(_CONTEXT + payload).digest()[:_CHECK_BYTES]

@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 Hashes = npt.NDArray[np.uint64]
 
-_WORD = 8
+_WORD_BYTES = 8
 _MASK = (1 << 64) - 1
 _SHIFT_FIRST, _SHIFT_LAST = 32, 29
 _FACTOR_FIRST, _FACTOR_LAST = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
-_MASK_BY_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(_WORD + 1)], dtype=np.uint64)
+_MASK_BY_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(_WORD_BYTES + 1)], dtype=np.uint64)
 
 
 def hash_values(values: pa.Array | pa.ChunkedArray, key: int = 0) -> Hashes:
@@ -43,8 +43,8 @@ def hash_value(value: str | int, key: int = 0) -> int:
         return _mix_number((value & _MASK) ^ key)
     data = value.encode()
     hashed = _mix_number(len(data) ^ key)
-    for at in range(0, len(data), _WORD):
-        hashed = _mix_number(hashed ^ int.from_bytes(data[at : at + _WORD], "little"))
+    for at in range(0, len(data), _WORD_BYTES):
+        hashed = _mix_number(hashed ^ int.from_bytes(data[at : at + _WORD_BYTES], "little"))
     return hashed
 
 
@@ -52,8 +52,8 @@ def _hash_texts(texts: pa.Array, key: int) -> Hashes:
     begins, lengths, words = _words(texts)
     hashes: Hashes = np.uint64(key) ^ lengths.astype(np.uint64)
     _mix(hashes)
-    for at in range(0, int(lengths.max()), _WORD):
-        left = np.minimum(lengths - at, _WORD)
+    for at in range(0, int(lengths.max()), _WORD_BYTES):
+        left = np.minimum(lengths - at, _WORD_BYTES)
         if int(left.min()) > 0:
             hashes ^= words[begins + at] & _MASK_BY_BYTES[left]
             _mix(hashes)
@@ -91,7 +91,7 @@ def _words(texts: pa.Array) -> tuple[Any, Any, Hashes]:
 
 def words_of(data: npt.NDArray[np.uint8]) -> Hashes:
     """Return the eight bytes from every place on, and at the end, as one number each."""
-    padded = np.zeros(len(data) + _WORD, np.uint8)
+    padded = np.zeros(len(data) + _WORD_BYTES, np.uint8)
     padded[: len(data)] = data
     # A word may begin at any byte.
     return np.ndarray((len(data) + 1,), "<u8", buffer=padded, strides=(1,))

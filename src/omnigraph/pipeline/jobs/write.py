@@ -37,7 +37,7 @@ from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.write.base_hold import BaseHold, release_hold
-from omnigraph.graph.write.integrity.problems import SHOWN, as_error
+from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS, as_error
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.jobs.load import collect
@@ -95,7 +95,7 @@ class RowStaging:
         patched = PatchedTables(pinned) if mode == "patch" else None
         catalog = graph.catalog_at(state.head.schema)
         vectors = MissingVectors(graph.embedder)
-        self._task = ReadTask(catalog, (), pinned, key, SHOWN, vectors, patched=patched)
+        self._task = ReadTask(catalog, (), pinned, key, SHOWN_PROBLEMS, vectors, patched=patched)
         owner = None if table is None else catalog.node(table) or catalog.edge(table)
         version = base.rely_on(owner.table_key).pin.path if owner is not None else ""
         self.staged_for = StagedFor(

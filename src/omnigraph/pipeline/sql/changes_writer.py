@@ -17,7 +17,7 @@ from omnigraph.graph.changes.diff import diff
 from omnigraph.graph.changes.model import ChangeFilter
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.write.integrity.problems import SHOWN
+from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.jobs.write import WrittenTasks
@@ -52,7 +52,9 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
         base = WriteBase(graph._core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
         vectors = MissingVectors(graph.embedder)
-        self._task = ReadTask(graph.catalog_at(self._schema), (), base.view_pinned(), key, SHOWN, vectors)
+        self._task = ReadTask(
+            graph.catalog_at(self._schema), (), base.view_pinned(), key, SHOWN_PROBLEMS, vectors
+        )
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Check the new rows of a partition and stage them."""

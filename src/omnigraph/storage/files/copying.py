@@ -17,7 +17,7 @@ from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.objects.errors import translate
 
 _COPY_BYTES = 4 * 2**20
-_IN_MEMORY = 8 * 2**20
+_COPY_IN_MEMORY_BYTES = 8 * 2**20
 _OVER_NETWORK = 16
 _ON_DISK = 4
 
@@ -70,7 +70,7 @@ def transfer(
         if (goes := place(content)) is not None:
             cast(_Bulk, target).upload(goes, Path(source.root_uri, path))
         return content
-    if size <= _IN_MEMORY:
+    if size <= _COPY_IN_MEMORY_BYTES:
         data = source.get(path)
         content = Content.of(data)
         if (goes := place(content)) is not None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.storage.objects import ObjectStore
 
-_PARALLEL = 16
+_THREADS = 16
 _OWN_FOLDERS = ("_pins", "_indices", "data")
 """Folders whose own folders belong to one version or one file, so that nobody puts anything there again."""
 
@@ -42,7 +42,7 @@ def each(store: ObjectStore, act: Callable[[Given], Result], given: Iterable[Giv
     items = list(given)
     if store.is_local or len(items) < 2:
         return [act(item) for item in items]
-    with ThreadPoolExecutor(_PARALLEL, thread_name_prefix="omnigraph-sweep") as threads:
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="omnigraph-sweep") as threads:
         return list(threads.map(act, items))
 
 

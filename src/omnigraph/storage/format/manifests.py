@@ -16,7 +16,7 @@ from omnigraph.storage.format.table_folder import TableFolder
 
 _CACHE_BYTES = 32 << 20
 _MAGIC = b"LANC"
-_TAIL = 16
+_TAIL_BYTES = 16
 _INDEX_SECTION = 6
 
 
@@ -80,11 +80,11 @@ def manifest_damaged(where: str) -> CorruptState:
 
 def message_of(data: bytes) -> bytes:
     """Return the message inside the bytes of a manifest file; CorruptState when there is none."""
-    if len(data) >= _TAIL and data[-4:] == _MAGIC:
-        (start,) = struct.unpack("<Q", data[-_TAIL : 8 - _TAIL])
-        if start + 4 <= len(data) - _TAIL:
+    if len(data) >= _TAIL_BYTES and data[-4:] == _MAGIC:
+        (start,) = struct.unpack("<Q", data[-_TAIL_BYTES : 8 - _TAIL_BYTES])
+        if start + 4 <= len(data) - _TAIL_BYTES:
             (length,) = struct.unpack("<I", data[start : start + 4])
-            if start + 4 + length <= len(data) - _TAIL:
+            if start + 4 + length <= len(data) - _TAIL_BYTES:
                 return data[start + 4 : start + 4 + length]
     raise CorruptState("a manifest does not end as Lance's do: it is damaged, or of another release")
 

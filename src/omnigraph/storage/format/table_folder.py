@@ -13,7 +13,7 @@ from omnigraph.storage.objects.s3 import RemoteStore, open_s3
 
 _READ_BYTES = 1 << 20
 _REMOTE_READ_BYTES = 8 << 20
-_STORES = 64
+_CACHED_STORES = 64
 
 
 class TableFolder:
@@ -124,6 +124,6 @@ class TableFolder:
                 yield piece
 
 
-@lru_cache(_STORES)
+@lru_cache(_CACHED_STORES)
 def _open_store(root_uri: str, options: tuple[tuple[str, str], ...]) -> RemoteStore:
     return open_s3(root_uri.removeprefix("s3://"), dict(options))

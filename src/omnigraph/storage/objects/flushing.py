@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-_PARALLEL = 16
+_THREADS = 16
 
 
 class Flusher:
@@ -105,4 +105,4 @@ def flush_file(descriptor: int) -> None:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_PARALLEL, thread_name_prefix="omnigraph-flush")
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="omnigraph-flush")

@@ -21,7 +21,7 @@ from omnigraph.storage.objects.paths import check_path, check_prefix
 from omnigraph.storage.objects.settings import S3Settings
 from omnigraph.storage.objects.store import ObjectInfo, Versioned
 
-_PARALLEL = 16
+_THREADS = 16
 
 
 class RemoteStore:
@@ -255,7 +255,7 @@ _memories: dict[str, MemoryStore] = {}
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_PARALLEL, thread_name_prefix="omnigraph-objects")
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="omnigraph-objects")
 
 
 def open_memory(place: str) -> RemoteStore:

@@ -25,7 +25,7 @@ from omnigraph.base.errors import Unavailable
 
 PATIENCE_SECONDS = 1.0
 """How many seconds a holder may take, unless a setting says otherwise; its step takes microseconds."""
-_FOLDERS = 64
+_CLAIM_FOLDERS = 64
 _KEPT_CLAIMS = 8
 """Claims that stay behind the newest: a claim counts when the one before it is still there."""
 _FIRST_WAIT = 0.0002
@@ -57,7 +57,7 @@ class Swaps:
         what is needed to claim was taken for residue: begin again with another token. It waits for each of
         the others for `patience` seconds at most, and gives up after many of them.
         """
-        folder = f"{self._folder}/{zlib.crc32(path.encode()) % _FOLDERS:02x}"
+        folder = f"{self._folder}/{zlib.crc32(path.encode()) % _CLAIM_FOLDERS:02x}"
         try:
             with self._note(token) as note:
                 self._claim(folder, token, note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from omnigraph.graph.write.integrity.places import RecordPlace
-from omnigraph.graph.write.integrity.problems import SHOWN, Problem, as_error
+from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS, Problem, as_error
 
 _NOWHERE = -1
 
@@ -13,7 +13,7 @@ _NOWHERE = -1
 class PlacedProblems:
     """The first problems by place in the source, and the number of all."""
 
-    def __init__(self, limit: int = SHOWN) -> None:
+    def __init__(self, limit: int = SHOWN_PROBLEMS) -> None:
         """`limit`: how many problems are reported; the rest are only counted."""
         self._limit = limit
         self._found: list[tuple[int, int, Problem]] = []

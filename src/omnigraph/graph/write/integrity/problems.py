@@ -10,7 +10,7 @@ from omnigraph.base.errors import KeyConflict, OmniError, ValidationError
 from omnigraph.graph.write.integrity.json_values import as_json
 from omnigraph.graph.write.integrity.places import RecordPlace
 
-SHOWN = 20
+SHOWN_PROBLEMS = 20
 _LONGEST_VALUE = 80
 _LONGEST_INTEGER = 256
 _MOST_MEMBERS = 8
@@ -58,7 +58,7 @@ class Problem:
 class Problems:
     """Problems in the order in which they were found: the first few, and how many there are."""
 
-    limit: int = SHOWN
+    limit: int = SHOWN_PROBLEMS
     found: list[Problem] = field(default_factory=list)
     total: int = 0
 
