@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import chain
 
 from omnigraph.compiler.ir.pattern import VariableKind
+from omnigraph.compiler.ir.reading import values_read
 from omnigraph.compiler.ir.values import (
     I64,
     Constant,
@@ -257,6 +258,11 @@ def _check_rrf(check: CheckContext, scope: Scope, node: ast.Rrf) -> RankFusion |
     if len({item.field.variable for item in scores}) > 1:
         check.report("T21", "both rankings of rrf must rank the same variable", node.span)
         return None
+    for item, ranking in zip(scores, node.rankings, strict=True):
+        if any(getattr(read, "variable", None) != item.field.variable for read in values_read(item)):
+            message = "a ranking of rrf is the same for every row, this one looks at another variable"
+            check.report("T21", message, ranking.span)
+            return None
     return RankFusion(scores, k)
 
 

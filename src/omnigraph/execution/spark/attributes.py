@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from omnigraph.compiler.catalog.model import Property
 from omnigraph.compiler.ir.pattern import Block, Filter
 from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.compiler.ir.reading import values_read
 from omnigraph.compiler.ir.values import (
     STRING,
     Aggregate,
@@ -39,6 +40,7 @@ from omnigraph.execution.plan.nodes import (
     ScanNodes,
 )
 from omnigraph.execution.plan.used_variables import counts_rows
+from omnigraph.execution.search.text import TextIndex
 
 Search: TypeAlias = TextMatch | TextScore | VectorDistance | RankFusion
 
@@ -70,6 +72,8 @@ class Attributes:
     searches: dict[int, dict[Search, str]]
     united: frozenset[int] = frozenset()
     """The variables over several types; the column of their ids has `Type:id`."""
+    texts: dict[TextScore, TextIndex] = field(default_factory=dict)
+    """What scores are computed from whose texts other variables have."""
 
     def of(self, slot: int) -> list[StoredColumn]:
         """Return the columns to read from the table of a variable."""
@@ -123,6 +127,12 @@ def attributes_of(query: ReadQuery, plan: ReadPlan) -> Attributes:
     for condition in _conditions_after_scan(plan.block, query.match):
         _add(found, condition)
     return found
+
+
+def looks_elsewhere(value: Search) -> bool:
+    """Return whether a search asks for a text or vector of another variable than the one it searches."""
+    slot = _field(value).variable
+    return any(getattr(read, "variable", slot) != slot for read in values_read(value))
 
 
 def has_search(node: Any) -> bool:
@@ -188,8 +198,13 @@ def _property_key(declared: Property) -> str:
 
 def _values(node: Any) -> Iterator[PropertyValue | EntityId | EntityType | EdgeEnd | PathValue | Search]:
     """Yield the values below a node that are read from tables, of paths, and searches as a whole."""
-    if isinstance(node, PropertyValue | EntityId | EntityType | EdgeEnd | PathValue | Search):
+    if isinstance(node, Search) and looks_elsewhere(node):
+        yield from _values(tuple(getattr(node, item.name) for item in fields(node)))
+    if isinstance(node, PropertyValue | EntityId | EntityType | EdgeEnd | PathValue | TextScore):
         yield node
+    elif isinstance(node, Search):
+        if not looks_elsewhere(node):
+            yield node
     elif isinstance(node, tuple):
         for item in node:
             yield from _values(item)

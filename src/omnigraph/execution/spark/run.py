@@ -10,6 +10,7 @@ from typing import Any, overload
 import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import Column, ReadQuery
+from omnigraph.compiler.ir.values import TextScore
 from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.frame import Positions
@@ -18,7 +19,7 @@ from omnigraph.execution.local.steps.expand_paths import check_weights
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.nodes import ReadPlan
 from omnigraph.execution.result import Result
-from omnigraph.execution.spark.attributes import Attributes, attributes_of
+from omnigraph.execution.spark.attributes import Attributes, attributes_of, looks_elsewhere
 from omnigraph.execution.spark.column_names import names_in_spark
 from omnigraph.execution.spark.encoding import decode, display_sql
 from omnigraph.execution.spark.failures import spark_errors
@@ -75,7 +76,12 @@ def _prepare(query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget
         _prepare(read, planned, views, budget) for read, planned in zip(reads, plan.sources, strict=True)
     )
     values, best = run_searches(query, plan, views, budget)
-    return _Prepared(query, plan, attributes_of(query, plan), values, best, before, budget)
+    attributes = attributes_of(query, plan)
+    for slot, searches in attributes.searches.items():
+        for value in searches:
+            if isinstance(value, TextScore) and looks_elsewhere(value):
+                attributes.texts[value] = values.view(slot).texts(value.field.declared.name)
+    return _Prepared(query, plan, attributes, values, best, before, budget)
 
 
 def _shape(spark: Any, ready: _Prepared, snapshot: Snapshot, is_stage: bool = False) -> Any:

@@ -24,7 +24,14 @@ from omnigraph.compiler.ir.values import (
 )
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.plan.used_variables import counts_rows, ignores_duplicates
-from omnigraph.execution.spark.attributes import WEIGHT_COLUMN, Attributes, ValueColumns, id_column
+from omnigraph.execution.spark.attributes import (
+    WEIGHT_COLUMN,
+    Attributes,
+    Search,
+    ValueColumns,
+    id_column,
+    looks_elsewhere,
+)
 from omnigraph.execution.spark.encoding import sql_type
 from omnigraph.execution.spark.match import Assignments
 from omnigraph.execution.spark.tables import filter_frame
@@ -43,9 +50,9 @@ def shape_result(query: ReadQuery, attributes: Attributes, frame: Assignments, i
     if frame.weighed and not weighed and (query.grouped or not query.distinct):
         each = F.explode(F.sequence(F.lit(1).cast("bigint"), F.col(WEIGHT_COLUMN)))
         rows = rows.withColumn(WEIGHT_COLUMN, each)
-    if query.ranking is not None:
-        rows = rows.filter(F.col(attributes.column(query.ranking.score)).isNotNull())
     rows, computed = _compute_values(query, attributes, rows)
+    if query.ranking is not None:
+        rows = rows.filter(_column(query.ranking.score, attributes, computed).isNotNull())
     columns = [_column(_argument(item.value), attributes, computed).alias(output(at))
                for at, item in enumerate(query.projections) if not item.on_groups]  # fmt: skip
     order = (*query.order, *query.ties) if query.order else ()
@@ -108,26 +115,29 @@ def _argument(value: Value | Aggregate) -> Value:
     return Constant(1, value.type) if counts_rows(value) else value.argument
 
 
-def _column(value: Value, attributes: ValueColumns, computed: Mapping[Computed, str]) -> Any:
-    if isinstance(value, Computed):
+def _column(value: Value, attributes: ValueColumns, computed: Mapping[Value, str]) -> Any:
+    if value in computed:
         return F.col(computed[value])
     return _literal(value) if isinstance(value, Constant) else F.col(attributes.column(value))
 
 
-def _compute_values(
-    query: ReadQuery, attributes: Attributes, rows: Any
-) -> tuple[Any, Mapping[Computed, str]]:
+def _compute_values(query: ReadQuery, attributes: Attributes, rows: Any) -> tuple[Any, Mapping[Value, str]]:
     """Return the rows with a column for each computed value of the result, and the names of those."""
     wanted = [_argument(item.value) for item in query.projections if not item.on_groups]
     wanted += [key.value for key in (*query.order, *query.ties) if not isinstance(key.value, Output)]
-    values = list(dict.fromkeys(value for value in wanted if isinstance(value, Computed)))
+    wanted += [] if query.ranking is None else [query.ranking.score]
+    values = list(dict.fromkeys(filter(_is_computed, wanted)))
     if not values:
         return rows, {}
     names = {value: f"c{at}" for at, value in enumerate(values)}
     return _add_columns(rows, names, attributes), names
 
 
-def _add_columns(rows: Any, names: Mapping[Computed, str], attributes: ValueColumns) -> Any:
+def _is_computed(value: Value) -> bool:
+    return isinstance(value, Computed) or (isinstance(value, Search) and looks_elsewhere(value))
+
+
+def _add_columns(rows: Any, names: Mapping[Value, str], attributes: ValueColumns) -> Any:
     """Return the rows with a column for each computed value."""
     added = [f"{name} {sql_type(value.type)}" for value, name in names.items()]
     schema = ", ".join([*(f"{item.name} {item.dataType.simpleString()}" for item in rows.schema), *added])
@@ -152,7 +162,7 @@ def _compute_on_groups(query: ReadQuery, rows: Any) -> Any:
         if item.on_groups and not isinstance(item.value, Aggregate | Computed):
             rows = rows.withColumn(output(at), _column(item.value, known, {}))
     computed = [(at, item.value) for at, item in enumerate(query.projections) if item.on_groups]
-    names: dict[Computed, str] = {}
+    names: dict[Value, str] = {}
     for at, value in computed:
         if isinstance(value, Computed):
             names.setdefault(value, output(at))

@@ -27,6 +27,7 @@ from omnigraph.execution.spark.attributes import (
     ValueColumns,
     has_search,
     id_column,
+    looks_elsewhere,
 )
 from omnigraph.execution.spark.encoding import sql_type
 from omnigraph.execution.spark.tasks import FilterTask, ScanTask
@@ -139,8 +140,13 @@ class Tables:
         nodes = self.best.get(slot, view.positions)
         rows = Positioned(len(nodes), {slot: nodes})
         columns = {id_column(slot): view.take("id", nodes, False)}
-        columns |= {name: self.values.array(value, rows) for value, name in searches.items()}
-        types = {name: sql_type(value.type) for value, name in searches.items()}
+        # What looks at other variables is computed with them, from the position of the text.
+        far = {name for value, name in searches.items() if looks_elsewhere(value)}
+        columns |= {
+            name: pa.array(nodes) if name in far else self.values.array(value, rows)
+            for value, name in searches.items()
+        }
+        types = {name: "bigint" if name in far else sql_type(value.type) for value, name in searches.items()}
         schema = ", ".join(f"{name} {types.get(name, 'string')}" for name in columns)
         return self.spark.createDataFrame(pa.table(columns), schema)
 

@@ -6,15 +6,24 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.ir.conditions import Condition
-from omnigraph.compiler.ir.values import Computed, Constant, Value
+from omnigraph.compiler.ir.values import Computed, Constant, TextMatch, TextScore, Value, VectorDistance
 from omnigraph.compiler.types import PropertyType
 from omnigraph.execution.conditions import columns_of, evaluate, evaluate_on, value_array
 from omnigraph.execution.exact_mean import exact_mean
-from omnigraph.execution.spark.attributes import StoredColumn, ValueColumns
+from omnigraph.execution.search.text import match_words
+from omnigraph.execution.search.vectors import VectorIndex, Vectors
+from omnigraph.execution.spark.attributes import (
+    Attributes,
+    Search,
+    StoredColumn,
+    ValueColumns,
+    looks_elsewhere,
+)
 from omnigraph.execution.spark.encoding import decode, encode
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.rows.scan_with_blobs import ScanPart, whole_rows
@@ -68,7 +77,7 @@ class FilterTask:
 class ComputeTask:
     """Adds columns with computed values to the rows of a frame."""
 
-    values: Sequence[Computed]
+    values: Sequence[Value]
     names: Sequence[str]
     attributes: ValueColumns
 
@@ -76,7 +85,7 @@ class ComputeTask:
         """Compute the values batch by batch."""
         for batch in batches:
             rows = _BatchColumns(batch, self.attributes)
-            found = [encode(value_array(value, rows), value.type) for value in self.values]
+            found = [encode(rows.array(value), value.type) for value in self.values]
             yield pa.RecordBatch.from_arrays([*batch.columns, *found], [*batch.schema.names, *self.names])
 
 
@@ -92,7 +101,34 @@ class _BatchColumns:
         """Return a value's column, or None for a constant."""
         if isinstance(value, Constant):
             return None
+        if isinstance(value, Search) and looks_elsewhere(value):
+            return self._search(value)
         return decode(self._batch.column(self._attributes.column(value)), _type_of(value))
+
+    def array(self, value: Value) -> pa.Array:
+        """Return the column of a value that is no constant, computed or not."""
+        return value_array(value, self) if isinstance(value, Computed) else self.column(value)
+
+    def _search(self, value: Search) -> pa.Array:
+        """Return a search whose text or vector is of another variable, as the local engine computes it."""
+        match value:
+            case TextMatch(field, text, edits):
+                most = edits.value if isinstance(edits, Constant) else 0
+                found = match_words(self.array(field), self.array(text), int(most or 0))  # type: ignore[arg-type]
+                return pa.array(found, pa.bool_())
+            case VectorDistance(field, query):
+                queries = Vectors(self.array(query))
+                index = VectorIndex([Vectors(self.array(field))])
+                far = index.distances(np.arange(self.num_rows, dtype=np.int64), queries.matrix)
+                return pa.array(far, pa.float64(), mask=np.isnan(far) | ~queries.present)
+            case TextScore(_, text):
+                assert isinstance(self._attributes, Attributes), "groups have no searches"
+                places = self._batch.column(self._attributes.column(value))
+                absent = np.asarray(places.is_null().to_numpy(zero_copy_only=False))
+                nodes = np.asarray(places.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
+                scores = self._attributes.texts[value].scores_of(nodes, self.array(text))
+                return pa.array(scores, pa.float64(), mask=np.isnan(scores) | absent)
+        raise AssertionError("the rankings of a fusion look at one variable")
 
 
 @dataclass(frozen=True)
