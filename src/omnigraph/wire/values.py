@@ -7,7 +7,6 @@ UTC, bytes `base64:` strings. A class is an object of its fields.
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -20,8 +19,9 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from omnigraph.base.blob_text import blob_from_text, blob_to_text
+
 LARGEST_EXACT_INTEGER = 2**53 - 1
-_BASE64 = "base64:"
 _exact: ContextVar[bool] = ContextVar("exact", default=False)
 
 
@@ -53,7 +53,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, bytes):
-        return _BASE64 + base64.b64encode(value).decode()
+        return blob_to_text(value)
     if isinstance(value, Enum):
         return encode(value.value)
     if is_dataclass(value) and not isinstance(value, type):
@@ -90,7 +90,7 @@ def _decode_plain(origin: type, given: tuple[Any, ...], data: Any) -> Any:
     if origin is date:
         return date.fromisoformat(data)
     if origin is bytes:
-        return base64.b64decode(data.removeprefix(_BASE64))
+        return blob_from_text(data)
     if issubclass(origin, Enum):
         return origin(data)
     if issubclass(origin, Mapping):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from omnigraph.base.blob_text import blob_to_text
 from omnigraph.base.errors import MergeConflicts
 from omnigraph.base.plain import to_full_object
 from omnigraph.compiler.catalog.model import TableType
@@ -86,7 +86,7 @@ def image_of(table: TableType, row: Mapping[str, Any] | None) -> Image | None:
     if row is None:
         return None
     properties = {
-        item.name: _blob(row[item.name])
+        item.name: _blob_text(row[item.name])
         if item.type.scalar is Scalar.BLOB
         else to_json(row[item.name], item.type)
         for item in table.properties
@@ -98,5 +98,5 @@ def image_of(table: TableType, row: Mapping[str, Any] | None) -> Image | None:
     return image
 
 
-def _blob(value: bytes | None) -> str | None:
-    return None if value is None else "base64:" + base64.b64encode(value).decode()
+def _blob_text(value: bytes | None) -> str | None:
+    return None if value is None else blob_to_text(value)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import pyarrow as pa
 
+from omnigraph.base.blob_text import blob_to_text
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.results import to_json
@@ -26,13 +26,8 @@ def properties_of(table: TableType, rows: pa.Table) -> list[dict[str, Any]]:
 
 def _json_column(column: pa.ChunkedArray, type_: PropertyType) -> list[Any]:
     if type_.scalar is Scalar.BLOB:
-        return [None if held is None else blob_text(held) for held in column.to_pylist()]
+        return [None if held is None else blob_to_text(held) for held in column.to_pylist()]
     plain = to_plain(column, type_)
     if type_.scalar in _AS_STORED and not type_.is_list:
         return plain
     return [to_json(value, type_) for value in plain]
-
-
-def blob_text(held: bytes) -> str:
-    """Return bytes as the text that stands for them in records."""
-    return "base64:" + base64.b64encode(held).decode()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 from datetime import datetime
 from typing import Any
 
+from omnigraph.base.blob_text import blob_from_text
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.accept import Fault, Refused, accept
 from omnigraph.compiler.values.kinds import kind_of
 
-_BASE64 = "base64:"
 _DATE_FORMS = {Scalar.DATE: "YYYY-MM-DD", Scalar.DATETIME: "ISO 8601, such as 2026-01-31T12:00:00Z"}
 _REASONS = {
     Fault.NULL: "is required and has null or invalid values",
@@ -25,7 +24,7 @@ def convert(value: Any, type_: PropertyType) -> Any:
         found = accept(value, type_)
     except Refused as refused:
         raise ValueError(_explain(refused, type_)) from None
-    return _decode_blob(found) if type_.scalar is Scalar.BLOB and isinstance(found, str) else found
+    return blob_from_text(found) if type_.scalar is Scalar.BLOB and isinstance(found, str) else found
 
 
 def _explain(refused: Refused, type_: PropertyType) -> str:
@@ -58,12 +57,3 @@ def describe_expected(type_: PropertyType, fault: Fault = Fault.KIND) -> str:
     if type_.scalar is Scalar.BLOB:
         return "bytes or a string"
     return "true or false" if type_.scalar is Scalar.BOOL else "a string"
-
-
-def _decode_blob(value: str) -> bytes:
-    if not value.startswith(_BASE64):
-        raise ValueError("names an external source, which no policy allows: inline the bytes as base64:…")
-    try:
-        return base64.b64decode(value[len(_BASE64) :], validate=True)
-    except ValueError as error:
-        raise ValueError(f"is not valid base64: {error}") from None

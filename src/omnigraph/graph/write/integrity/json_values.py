@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Mapping, Set
 from datetime import UTC, date, datetime
@@ -10,6 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+
+from omnigraph.base.blob_text import blob_to_text
 
 _LONGEST_INTEGER = 12_000
 """In bits; Python writes no longer ones in decimal."""
@@ -24,7 +25,7 @@ def as_json(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else _no_number(value)
     if isinstance(value, bytes | bytearray | memoryview):
-        return f"base64:{base64.b64encode(value).decode()}"
+        return blob_to_text(value)
     if isinstance(value, Mapping):
         return {name if isinstance(name, str) else _text(name): as_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple | Set):
