@@ -8,28 +8,31 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from omnigraph.base.errors import ExpectedVersionMismatch
+from omnigraph.base.errors import ExpectedVersionMismatch, OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource, ReadTable
 from omnigraph.execution.load.find_rejected import find_rejected
-from omnigraph.execution.load.keys.exact_check import check_exactly
+from omnigraph.execution.load.keys.exact_check import check_all_kinds, check_exactly
 from omnigraph.execution.load.keys.key_screen import KeyScreen, any_is_stored
 from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import NO_ROWS
 from omnigraph.execution.load.metrics import LoadMetrics
 from omnigraph.execution.load.mode import UPSERTS, Mode
+from omnigraph.execution.load.other_problems import images_without, may_follow
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.manifest.record import CommitClass
-from omnigraph.graph.write.integrity.problems import Problems
+from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS, Problems, as_error, select_shown
 from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.namespace import Pin
 from omnigraph.storage.tables.staging import StagedFragments
 
+_MAX_ROWS_CHECKED_TOGETHER = 5_000_000
+"""Of a larger load that is refused anyway, the rules between records are not checked."""
 _NO_FRAGMENTS = StagedFragments((), 0)
 
 
@@ -106,7 +109,8 @@ class LoadWork:
         with self.metrics.spend("read"):
             self._read = self._read_source(base)
         with self._finish_reads_on_failure():
-            self._read.problems.raise_if_any()
+            if self._read.problems.total:
+                raise self._describe_problems(base)
         for part in self._read.tables.values():
             self._counts(part.table)[part.table.name] = part.rows
         self._completed_from = self._versions(base)
@@ -166,6 +170,19 @@ class LoadWork:
         keys = self._read.keys
         return keys is not None and KeyScreen(keys, self._catalog, self._mode, tables, base).passes()
 
+    def _describe_problems(self, base: WriteBase) -> OmniError:
+        """Return the error of records that are wrong by themselves, with what is wrong between the others."""
+        placed = self._read.problems
+        told = [problem for _, problem in placed.list_first()]
+        between = Problems()
+        if sum(part.rows for part in self._read.tables.values()) <= _MAX_ROWS_CHECKED_TOGETHER:
+            images = images_without(self._read.tables, told, base, self._mode, self._source.locate)
+            check_all_kinds(self._catalog, images, BranchRows(base), between)
+        wrong_types = {problem.type_name for problem in told}
+        others = [problem for problem in between.found if not may_follow(problem, wrong_types, self._catalog)]
+        total = placed.total + len(others)
+        return as_error(select_shown([*told, *others], SHOWN_PROBLEMS), total)
+
     def _check_exactly(self, base: WriteBase) -> dict[str, TableImage]:
         """Check all keys by the exact rules, and raise what they find."""
         locate = self._source.locate
@@ -175,6 +192,9 @@ class LoadWork:
         }
         problems = Problems()
         check_exactly(self._catalog, images, BranchRows(base), problems)
+        if problems.total:
+            problems = Problems()
+            check_all_kinds(self._catalog, images, BranchRows(base), problems)
         problems.raise_if_any()
         return images
 

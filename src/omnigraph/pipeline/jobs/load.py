@@ -75,8 +75,10 @@ class TableParts:
         """Return the key columns that tasks have sent, or those of the staged rows, with record numbers."""
         names = key_columns(self.table)
         sent = [pa.ipc.open_stream(part.keys).read_all() for part in self.parts if part.keys is not None]
-        if sent:
+        if len(sent) == len(self.parts) > 0:
             keys = pa.concat_tables(sent)
+        elif sent:  # parts with wrong records were not written
+            keys = pa.concat_tables([self._keys_of_part(base, part, names) for part in self.parts])
         elif self.rows:
             keys = self._draft(base).columns(names)
         else:
@@ -100,6 +102,11 @@ class TableParts:
             replace_stored(self.spark, base, key, [part.staged for part in self.parts])
         else:
             base.table(key).merge(self.reader(base, dropped))
+
+    def _keys_of_part(self, base: WriteBase, part: SplitTableOutcome, names: Sequence[str]) -> pa.Table:
+        if part.keys is not None:
+            return pa.ipc.open_stream(part.keys).read_all()
+        return base.draft(self.table.table_key, part.staged).columns(names)
 
     def _draft(self, base: WriteBase) -> Any:
         staged = StagedFragments.join(part.staged for part in self.parts)

@@ -108,7 +108,7 @@ def _fill_outcome(outcome: SplitOutcome, task: SplitTask, key: int, writes: bool
             staged=(is_written and task.sinks[name].collect_fragments()) or _NOTHING,
             places=Runs.of(keys["_place"].combine_chunks().to_numpy()),
             explicit=np.packbits(given) if given.any() else None,
-            keys=None if writes else to_arrow_stream(keys.select(key_columns(intake.table))),
+            keys=None if is_written else to_arrow_stream(keys.select(key_columns(intake.table))),
             contents=pack_digests(keys[CONTENT_COLUMN]) if intake.distinct else None,
         )
         if is_written:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from omnigraph.graph.write.integrity.places import RecordPlace
-from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS, Problem, as_error
+from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS, Problem, as_error, select_shown
 
 _NOWHERE = -1
 
 
 class PlacedProblems:
-    """The first problems by place in the source, and the number of all."""
+    """The first problems by place in the source, with one of each kind, and the number of all."""
 
     def __init__(self, limit: int = SHOWN_PROBLEMS) -> None:
         """`limit`: how many problems are reported; the rest are only counted."""
@@ -42,4 +42,6 @@ class PlacedProblems:
             raise as_error([problem for *_, problem in self._first()], self.total)
 
     def _first(self) -> list[tuple[int, int, Problem]]:
-        return sorted(self._found, key=lambda item: item[:2])[: self._limit]
+        ordered = sorted(self._found, key=lambda item: item[:2])
+        shown = {id(problem) for problem in select_shown([item[2] for item in ordered], self._limit)}
+        return [item for item in ordered if id(item[2]) in shown]

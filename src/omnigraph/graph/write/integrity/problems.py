@@ -54,25 +54,49 @@ class Problem:
         }
 
 
+ProblemKind = tuple[str, str, str | None]
+
+
+def kind_of(problem: Problem) -> ProblemKind:
+    """Return the rule and what it is about: problems of one kind are alike."""
+    return problem.rule, problem.type_name, problem.property
+
+
 @dataclass
 class Problems:
-    """Problems in the order in which they were found: the first few, and how many there are."""
+    """Problems in the order in which they were found: the first, one of each kind, and how many there are."""
 
     limit: int = SHOWN_PROBLEMS
     found: list[Problem] = field(default_factory=list)
     total: int = 0
+    _kinds: set[ProblemKind] = field(default_factory=set)
 
     def add(self, problems: Iterable[Problem]) -> None:
         """Take more problems."""
         for problem in problems:
             self.total += 1
-            if len(self.found) < self.limit:
+            is_new = kind_of(problem) not in self._kinds
+            if len(self.found) < self.limit or (is_new and len(self._kinds) < self.limit):
                 self.found.append(problem)
+            self._kinds.add(kind_of(problem))
 
     def raise_if_any(self) -> None:
         """Raise the error for what was found; nothing has been written."""
         if self.total:
-            raise as_error(self.found, self.total)
+            raise as_error(select_shown(self.found, self.limit), self.total)
+
+
+def select_shown(problems: Sequence[Problem], limit: int) -> list[Problem]:
+    """Return so many problems at most, in their order: the first of each kind, and the first others."""
+    firsts: dict[ProblemKind, int] = {}
+    for at, problem in enumerate(problems):
+        firsts.setdefault(kind_of(problem), at)
+    chosen = set(sorted(firsts.values())[:limit])
+    for at in range(len(problems)):
+        if len(chosen) >= limit:
+            break
+        chosen.add(at)
+    return [problems[at] for at in sorted(chosen)]
 
 
 def as_error(problems: Sequence[Problem], total: int) -> OmniError:
