@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 import omnigraph
 from omnigraph.server.addresses import AllowedAddresses
+from omnigraph.server.description import describe_routes
 from omnigraph.server.exactness import ExactValues
 from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.identity import Tokens
@@ -63,7 +64,12 @@ class ServerConfig:
 def create_app(config: ServerConfig) -> FastAPI:
     """Return the application that serves some graphs."""
     app = FastAPI(
-        title="OmniGraph", version=omnigraph.__version__, lifespan=_lifespan, docs_url=None, redoc_url=None
+        title="OmniGraph",
+        version=omnigraph.__version__,
+        lifespan=_lifespan,
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.graphs = ServedGraphs(config.graphs)
     app.state.tokens = config.tokens
@@ -86,6 +92,7 @@ def create_app(config: ServerConfig) -> FastAPI:
     app.add_middleware(ExactValues)
     app.add_middleware(Manners, limits=config.limits)
     add_refusals(app)
+    app.openapi = describe_routes(app, config.tokens)  # type: ignore[method-assign]
     return app
 
 
