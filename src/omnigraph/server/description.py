@@ -97,6 +97,7 @@ _ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "take_baseline": {NDJSON: {"schema": {"type": "string"}}},
     "read_blob": {"application/octet-stream": _BINARY},
 }
+_WITHOUT_TOKEN = frozenset({"/healthz", "/readyz"})
 _ONLY_STREAMS = frozenset({"export_graph", "take_baseline"})
 
 
@@ -138,7 +139,9 @@ def _complete(path: str, method: str, operation: dict[str, Any], is_open: bool) 
     answers = operation["responses"]
     answers.pop("422", None)
     shape = "LanceError" if path.startswith("/lance/") else "Error"
-    statuses = dict(STATUSES) if path != "/healthz" else {}
+    statuses = dict(STATUSES) if path not in _WITHOUT_TOKEN else {}
+    if path == "/readyz":
+        statuses[503] = "The worker stops, or cannot read what it serves."
     if name == "read_blob":
         statuses[416] = "The range begins beyond the end."
     if shape == "LanceError":
@@ -155,5 +158,5 @@ def _complete(path: str, method: str, operation: dict[str, Any], is_open: bool) 
         content.update(_ANSWERS[name])
     if name in _BODIES:
         operation["requestBody"] = {"required": True, "content": dict(_BODIES[name])}
-    if not is_open and path != "/healthz":
+    if not is_open and path not in _WITHOUT_TOKEN:
         operation["security"] = [{"token": []}]
