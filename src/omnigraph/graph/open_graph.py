@@ -44,6 +44,8 @@ class OpenGraph:
         self.read_only = read_only
         self.actor = storable("actor", actor, core.settings.commit_text_bytes)
         self._incarnation: str | None = None
+        self._if_commit: str | None = None
+        self._key: str | None = None
         self._caches = CacheAge()
 
     @property
@@ -172,9 +174,10 @@ class OpenGraph:
             ref.name,
             self.actor,
             storable("message", message, limit),
+            if_commit=self._if_commit,
             durable=True,
             incarnation=ref.incarnation,
-            key=check_key(key),
+            key=check_key(self._key if key is None else key),
             metadata=storable_metadata(metadata, limit),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 from urllib.parse import unquote
 
@@ -40,6 +40,14 @@ async def find_caller(request: Request) -> Caller:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteHeaders:
+    """What the headers of a write ask for."""
+
+    idempotency_key: str | None
+    if_commit: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class GraphCall:
     """One request to one graph."""
 
@@ -51,11 +59,15 @@ class GraphCall:
     incarnation: str | None = None
     """Which of the branches that had this name it is."""
 
-    def open(self, branch: str | None = None) -> Graph:
-        """Return a handle for this request, on a branch or on that of the caller's handle."""
+    def open(self, branch: str | None = None, headers: WriteHeaders | None = None) -> Graph:
+        """Return a handle for this request, on a branch or on that of the caller's handle.
+
+        With the headers of a write, the commit that it makes holds to them.
+        """
+        terms = {} if headers is None else asdict(headers)
         if branch is not None:
-            return self.graphs.handle(self.name, branch, self.caller.actor)
-        return self.graphs.handle(self.name, self.branch, self.caller.actor, self.incarnation)
+            return self.graphs.handle(self.name, branch, self.caller.actor, **terms)
+        return self.graphs.handle(self.name, self.branch, self.caller.actor, self.incarnation, **terms)
 
 
 async def find_call(
@@ -75,14 +87,6 @@ async def find_call(
     if omnigraph_handle is not None and not (branch and incarnation):
         raise BadInput(f"Omnigraph-Handle is {omnigraph_handle!r}: give a branch, @, and its incarnation")
     return GraphCall(graph, caller, request.app.state.graphs, unquote(branch) or None, incarnation or None)
-
-
-@dataclass(frozen=True, slots=True)
-class WriteHeaders:
-    """What the headers of a write ask for."""
-
-    idempotency_key: str | None
-    if_commit: str | None
 
 
 async def read_write_headers(

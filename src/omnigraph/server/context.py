@@ -31,6 +31,8 @@ class RequestState:
     """Set when the client has gone away, or the worker stops waiting for what runs."""
     body_bytes: int = 0
     """Of its body, as far as that is known before it is read."""
+    is_conditional: bool = False
+    """Whether it names the commit that must still be the head."""
     route: str = ""
     """The template of its path."""
     graph: str | None = None

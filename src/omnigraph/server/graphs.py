@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
 from omnigraph.base.errors import BadInput, NotFound, OmniError
 from omnigraph.sdk.graph import Graph
@@ -68,13 +69,13 @@ class ServedGraphs:
             )
 
     def handle(
-        self, name: str, branch: str | None, actor: str | None, incarnation: str | None = None
+        self, name: str, branch: str | None, actor: str | None, incarnation: str | None = None, **terms: Any
     ) -> Graph:
         """Return a handle of a graph for one request: nothing of it is shared but caches."""
         graph = self._opened.get(name)
         if graph is None:
             raise NotFound(f"there is no graph {name!r} here", graph=name)
-        return share_graph(graph, actor, branch, incarnation)
+        return share_graph(graph, actor, branch, incarnation, **terms)
 
     def close(self) -> None:
         """Drop what was opened."""

@@ -75,7 +75,7 @@ def load_file(
     address: str | None = None,
 ) -> dict[str, Any]:
     """Load a file, or files at an address, as one commit, and return what is told of it."""
-    graph = call.open()
+    graph = call.open(headers=headers)
     rejected = os.path.join(folder, "rejected.jsonl")
     done = graph.load(
         path if address is None else address,
@@ -89,7 +89,6 @@ def load_file(
         on_error=options.on_error,
         rejected_to=rejected if options.on_error == "quarantine" else None,
         message=options.message,
-        idempotency_key=headers.idempotency_key,
         metadata=read_object("metadata", options.metadata),
     )
     nodes = [{"name": name, "entities_loaded": count} for name, count in done.nodes.items()]

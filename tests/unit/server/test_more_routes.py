@@ -109,3 +109,26 @@ def test_records_that_are_left_out_come_with_the_answer(client: TestClient) -> N
     assert (answer.status_code, told["total_entities"], told["rejected"]) == (200, 1, 1)
     assert "x.jsonl" in told["rejected_records"][0]
     assert "omnigraph-load-" not in answer.text
+
+
+def test_an_etag_says_whether_bytes_are_the_same(client: TestClient, blob: dict[str, str]) -> None:
+    first = client.get(f"{BASE}/blob", params=blob)
+    tag = first.headers["etag"]
+    assert client.head(f"{BASE}/blob", params=blob).headers["etag"] == tag
+    same = client.get(f"{BASE}/blob", params=blob, headers={"If-None-Match": f'W/"x", W/{tag}'})
+    assert (same.status_code, same.content) == (304, b"")
+    part = client.get(f"{BASE}/blob", params=blob, headers={"Range": "bytes=2-3", "If-Range": tag})
+    assert (part.status_code, part.content) == (206, b"23")
+    whole = client.get(f"{BASE}/blob", params=blob, headers={"Range": "bytes=2-3", "If-Range": '"x"'})
+    assert (whole.status_code, whole.content) == (200, b"0123456789")
+
+    wrong = client.put(f"{BASE}/blob", params=blob, content=b"new", headers={"If-Match": '"x"'})
+    assert (wrong.status_code, wrong.json()["code"]) == (412, "precondition_failed")
+    keyed = {"If-Match": tag, "Idempotency-Key": "k"}
+    put = client.put(f"{BASE}/blob", params=blob, content=b"new", headers=keyed)
+    assert put.status_code == 200, put.text
+    again = client.put(f"{BASE}/blob", params=blob, content=b"new", headers=keyed)
+    assert again.json()["commit_id"] == put.json()["commit_id"]
+    assert client.put(f"{BASE}/blob", params=blob, content=b"x", headers={"If-Match": tag}).status_code == 412
+    after = client.get(f"{BASE}/blob", params=blob, headers={"If-None-Match": tag})
+    assert (after.status_code, after.content) == (200, b"new")

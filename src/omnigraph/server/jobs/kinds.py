@@ -58,8 +58,8 @@ class JobCall:
     asked: Mapping[str, Any]
     folder: Path
     body: Path | None
-    key: str
-    """The idempotency key of what it commits: its own id."""
+    headers: WriteHeaders
+    """What its commit holds to; its idempotency key is its own id."""
     report: Report
     """Told what is worked on, how much is done, and of how much; raises when the job is unwanted."""
     addresses: AllowedAddresses
@@ -115,14 +115,14 @@ def _export(job: JobCall) -> Any:
 def _merge(job: JobCall) -> Any:
     asked = MergeBody(**job.asked)
     given = asked.model_dump(exclude={"source", "target"})
-    return job.call.open().branches.merge(asked.source, asked.target, **given, idempotency_key=job.key)
+    return job.call.open(headers=job.headers).branches.merge(asked.source, asked.target, **given)
 
 
 def _apply_schema(job: JobCall) -> Any:
     asked = SchemaBody(**job.asked)
     given = asked.model_dump(exclude={"schema_source", "file", "branch"})
     text: Any = SchemaText(asked.schema_source, asked.file)
-    return job.call.open(asked.branch).schema.apply(text, **given, idempotency_key=job.key)
+    return job.call.open(asked.branch, job.headers).schema.apply(text, **given)
 
 
 def _load(job: JobCall) -> Any:
@@ -132,15 +132,16 @@ def _load(job: JobCall) -> Any:
     if address is not None:
         job.addresses.check(address)
     path = str(job.folder / f"body{FILES[asked['format']][0]}")
-    headers = WriteHeaders(job.key, None)
     try:
         return load_file(
-            job.call, headers, str(job.folder), path, asked["format"], asked["mode"], options, address
+            job.call, job.headers, str(job.folder), path, asked["format"], asked["mode"], options, address
         )
     except OmniError as error:
         raise name_records(error, str(job.folder), path, asked["format"], options.source) from error
 
 
+CONDITIONAL = frozenset({"load", "merge", "schema"})
+"""Kinds that make one commit, and can hold to the commit that must still be the head."""
 _RUN: Mapping[str, Callable[[JobCall], Any]] = {
     "optimize": _optimize,
     "embed": _embed,

@@ -38,6 +38,8 @@ class Job:
     branch: str | None = None
     """The branch of the caller's handle, when it named one."""
     incarnation: str | None = None
+    if_commit: str | None = None
+    """The commit that must still be the head, where the kind takes one."""
     digest: str = ""
     """Of what was asked, where an idempotency key was given."""
 

@@ -13,7 +13,7 @@ from omnigraph.base.cancellation import watch
 from omnigraph.base.errors import OmniError, Unavailable
 from omnigraph.base.telemetry import measure
 from omnigraph.server.addresses import AllowedAddresses
-from omnigraph.server.calls import Caller, GraphCall
+from omnigraph.server.calls import Caller, GraphCall, WriteHeaders
 from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.jobs.kinds import JobCall, run_job
 from omnigraph.server.jobs.record import Job
@@ -139,11 +139,12 @@ class JobRunner:
         call = GraphCall(name, Caller(job.actor), self._graphs, job.branch, job.incarnation)
         folder = store.folder_of(id)
         body = None if job.body is None else folder / job.body
+        headers = WriteHeaders(f"job:{id}", job.if_commit)
         with measure() as counts:
             try:
                 with watch(run.check):
                     run.check()
-                    given = JobCall(call, job.asked, folder, body, f"job:{id}", run.report, self.addresses)
+                    given = JobCall(call, job.asked, folder, body, headers, run.report, self.addresses)
                     found = run_job(job.kind, given)
             except NotWanted:
                 self._end(store, job, "cancelled")

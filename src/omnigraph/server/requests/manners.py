@@ -18,7 +18,7 @@ from omnigraph.server.limits import RequestLimits
 from omnigraph.server.observe.traces import Traces
 from omnigraph.server.requests.refusals import send_error
 from omnigraph.server.requests.work import enter_workshop
-from omnigraph.wire.media import COMMIT_HEADER, REQUEST_HEADER, TIMEOUT_HEADER
+from omnigraph.wire.media import COMMIT_HEADER, IF_COMMIT_HEADER, REQUEST_HEADER, TIMEOUT_HEADER
 
 _log = logging.getLogger("omnigraph.server.requests")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -170,6 +170,7 @@ def _read_state(method: str, headers: dict[str, str], limits: RequestLimits) -> 
     size = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else limits.body_bytes
     state = RequestState(given if _ID.fullmatch(given) else new_ulid(), method)
     state.body_bytes = size
+    state.is_conditional = IF_COMMIT_HEADER.lower() in headers
     return state
 
 

@@ -15,10 +15,12 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 
 from omnigraph.base.cancellation import watch
+from omnigraph.base.errors import BadInput
 from omnigraph.base.telemetry import measure
 from omnigraph.server.context import ClientGone, RequestState, current_request
 from omnigraph.server.limits import RequestLimits
 from omnigraph.server.requests.admission import Admission
+from omnigraph.wire.media import IF_COMMIT_HEADER
 
 _Answer = TypeVar("_Answer")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -106,6 +108,7 @@ class WorkRoute(APIRoute):
 
 def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callable[..., Any]:
     is_async = inspect.iscoroutinefunction(endpoint)
+    takes_terms = "headers" in inspect.signature(endpoint).parameters
 
     def answer(given: dict[str, Any]) -> Response:
         return _respond(endpoint(**given), status)
@@ -117,11 +120,13 @@ def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callabl
 
     @wraps(endpoint)
     async def work(**given: Any) -> Any:
+        request = current_request()
+        assert request is not None
+        if request.is_conditional and not takes_terms:
+            raise BadInput(f"this operation takes no {IF_COMMIT_HEADER}: it would not hold to it")
         try:
             if not writes:
                 return await serve(given)
-            request = current_request()
-            assert request is not None
             with current_workshop().admission.admit(request.actor, request.body_bytes):
                 return await serve(given)
         except ClientGone:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from typing import Annotated, Any
 
@@ -11,7 +13,7 @@ from fastapi.responses import Response
 from omnigraph.base.choices import EntityKind
 from omnigraph.base.errors import BadInput
 from omnigraph.sdk.entities.blob import BlobHandle
-from omnigraph.server.calls import GraphDep
+from omnigraph.server.calls import GraphDep, WriteDep, WriteHeaders
 from omnigraph.server.requests.refusals import refuse
 from omnigraph.server.requests.streams import StreamedAnswer
 from omnigraph.server.requests.work import WorkRoute, current_workshop
@@ -21,6 +23,12 @@ from omnigraph.wire.values import encode
 
 router = APIRouter(route_class=WorkRoute, tags=["blobs"])
 _BYTES = "application/octet-stream"
+_PARTS: dict[int | str, dict[str, Any]] = {
+    206: {"description": "A part of the bytes."},
+    304: {"description": "The bytes are those that the caller has."},
+}
+_NO_COMMIT = "00000000000000000000000000"
+"""Never the head of a branch."""
 _RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})")
 
 
@@ -37,19 +45,46 @@ def find_blob(
     return call.open().blob(entity, type, id, property, branch=branch, snapshot=snapshot)
 
 
+def find_blob_to_write(
+    call: GraphDep,
+    terms: WriteDep,
+    entity: EntityKind,
+    type: str,
+    id: str,
+    property: str,
+    branch: str | None = None,
+    if_match: Annotated[str | None, Header(description="The ETag that the blob must still have.")] = None,
+) -> BlobHandle:
+    """Return the blob that a write names; what it commits holds to the headers."""
+    blob = call.open(headers=terms).blob(entity, type, id, property, branch=branch)
+    if if_match is None or if_match.strip() == "*":
+        return blob
+    is_same = _etag(blob) in [tag.strip() for tag in if_match.split(",")]
+    # One that has changed is as if the head were another: a write with a key that was made is still answered.
+    commit = terms.if_commit or blob.commit_id if is_same else _NO_COMMIT
+    held = call.open(headers=WriteHeaders(terms.idempotency_key, commit))
+    return held.blob(entity, type, id, property, branch=branch)
+
+
 BlobDep = Annotated[BlobHandle, Depends(find_blob)]
+WrittenBlobDep = Annotated[BlobHandle, Depends(find_blob_to_write)]
 
 
-@router.get("/blob", response_class=Response, responses={206: {"description": "A part of the bytes."}})
+@router.get("/blob", response_class=Response, responses=_PARTS)
 def read_blob(
-    blob: BlobDep, range: Annotated[str | None, Header(examples=["bytes=0-1023"])] = None
+    blob: BlobDep,
+    range: Annotated[str | None, Header(examples=["bytes=0-1023"])] = None,
+    if_none_match: Annotated[str | None, Header(description="The ETag of bytes that the caller has.")] = None,
+    if_range: Annotated[str | None, Header(description="The ETag that a range must be of.")] = None,
 ) -> Response:
     """Return the bytes of a blob; with `Range`, some of them."""
     headers = _headers(blob)
     if blob.is_null:
         blob.read()  # raises what this is
+    if if_none_match is not None and _has_tag(if_none_match, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
     size = blob.size or 0
-    wanted = _read_range(range, size)
+    wanted = _read_range(range, size) if if_range in (None, headers["ETag"]) else None
     if wanted is None:
         headers["Content-Length"] = str(size)
         return StreamedAnswer(blob.pieces(), _BYTES, headers)
@@ -75,7 +110,9 @@ def describe_blob(blob: BlobDep) -> dict[str, Any]:
 
 
 @router.put("/blob")
-async def put_blob(request: Request, blob: BlobDep, message: str | None = None) -> dict[str, Any]:
+async def put_blob(
+    request: Request, headers: WriteDep, blob: WrittenBlobDep, message: str | None = None
+) -> dict[str, Any]:
     """Store the body as the bytes of a blob, as one commit; a text as a load takes it (`base64:…`)."""
     parts = [piece async for piece in bounded(request, request.app.state.limits.load_bytes)]
     body = b"".join(parts)
@@ -90,7 +127,7 @@ async def put_blob(request: Request, blob: BlobDep, message: str | None = None) 
 
 
 @router.delete("/blob")
-def clear_blob(blob: BlobDep, message: str | None = None) -> dict[str, Any]:
+def clear_blob(headers: WriteDep, blob: WrittenBlobDep, message: str | None = None) -> dict[str, Any]:
     """Set a blob to null as one commit."""
     done = blob.clear(message=message)
     return {**encode(done), "blob_commit": blob.commit_id}
@@ -98,7 +135,25 @@ def clear_blob(blob: BlobDep, message: str | None = None) -> dict[str, Any]:
 
 def _headers(blob: BlobHandle) -> dict[str, str]:
     null = "true" if blob.is_null else "false"
-    return {"Accept-Ranges": "bytes", COMMIT_HEADER: blob.commit_id, NULL_HEADER: null}
+    return {
+        "Accept-Ranges": "bytes",
+        "ETag": _etag(blob),
+        COMMIT_HEADER: blob.commit_id,
+        NULL_HEADER: null,
+    }
+
+
+def _etag(blob: BlobHandle) -> str:
+    """Return what changes whenever the bytes may have: the version of the table, and the place in it."""
+    snapshot = blob._snapshot
+    pins = {entry.key: entry.pin for entry in snapshot.record.tables.values()}
+    place = [pins.get(blob._type.table_key) or snapshot.commit_id, blob.id, blob.property]
+    return f'"{hashlib.sha256(json.dumps(place, default=str).encode()).hexdigest()[:32]}"'
+
+
+def _has_tag(given: str, tag: str) -> bool:
+    """Return whether a list of tags holds one; caches may have marked it as weak."""
+    return any(item.strip().removeprefix("W/") in (tag, "*") for item in given.split(","))
 
 
 def _read_range(header: str | None, size: int) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from omnigraph.server.bodies import BranchBody, MergeBody, RebaseBody, RenameBody, ResetBody, TagBody
-from omnigraph.server.calls import GraphDep, WriteDep, refuse_precondition
+from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
@@ -32,11 +32,8 @@ def create_branch(call: GraphDep, body: BranchBody) -> dict[str, Any]:
 @router.post("/branches/merge")
 def merge_branch(call: GraphDep, headers: WriteDep, body: MergeBody) -> dict[str, Any]:
     """Bring what a branch has done into another, as one commit."""
-    refuse_precondition(headers)
     given = body.model_dump(exclude={"source", "target"})
-    done = call.open().branches.merge(
-        body.source, body.target, **given, idempotency_key=headers.idempotency_key
-    )
+    done = call.open(headers=headers).branches.merge(body.source, body.target, **given)
     found: dict[str, Any] = encode(done)
     return found
 
@@ -59,7 +56,7 @@ def rename_branch(call: GraphDep, name: str, body: RenameBody) -> dict[str, Any]
 def reset_branch(call: GraphDep, headers: WriteDep, name: str, body: ResetBody) -> dict[str, Any]:
     """Give a branch the content and schema of a commit, as a new commit."""
     given = body.model_dump(exclude={"commit"})
-    done = call.open().branches.reset(name, body.commit, **given, idempotency_key=headers.idempotency_key)
+    done = call.open(headers=headers).branches.reset(name, body.commit, **given)
     found: dict[str, Any] = encode(done)
     return found
 

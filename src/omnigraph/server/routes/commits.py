@@ -10,7 +10,7 @@ from omnigraph.base.choices import ChangeOp, EntityKind
 from omnigraph.base.errors import BadInput
 from omnigraph.base.ids import is_ulid
 from omnigraph.server.bodies import PickBody
-from omnigraph.server.calls import GraphDep
+from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.loads import read_object
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
@@ -88,17 +88,19 @@ def show_changes(
 
 
 @router.post("/commits/{commit}/revert")
-def revert_commit(call: GraphDep, commit: str, body: PickBody) -> dict[str, Any]:
+def revert_commit(call: GraphDep, headers: WriteDep, commit: str, body: PickBody) -> dict[str, Any]:
     """Take the change of one commit back from a branch."""
-    found: dict[str, Any] = encode(call.open().commits.revert(commit, **body.model_dump()))
+    found: dict[str, Any] = encode(call.open(headers=headers).commits.revert(commit, **body.model_dump()))
     return found
 
 
 @router.post("/commits/{commit}/cherry-pick")
-def pick_commit(call: GraphDep, commit: str, body: PickBody) -> dict[str, Any]:
+def pick_commit(call: GraphDep, headers: WriteDep, commit: str, body: PickBody) -> dict[str, Any]:
     """Bring the change of one commit to a branch."""
     given = body.model_dump(exclude={"branch"})
-    found: dict[str, Any] = encode(call.open().commits.cherry_pick(commit, body.branch, **given))
+    found: dict[str, Any] = encode(
+        call.open(headers=headers).commits.cherry_pick(commit, body.branch, **given)
+    )
     return found
 
 

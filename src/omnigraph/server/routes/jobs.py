@@ -19,7 +19,7 @@ from omnigraph.base.choices import LoadMode
 from omnigraph.base.errors import BadInput, Conflict
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, refuse_precondition
 from omnigraph.server.context import current_request
-from omnigraph.server.jobs.kinds import BODIES, JobKind, describe_load
+from omnigraph.server.jobs.kinds import BODIES, CONDITIONAL, JobKind, describe_load
 from omnigraph.server.jobs.record import FINAL, Job, JobState
 from omnigraph.server.jobs.runner import JobRunner
 from omnigraph.server.jobs.store import JobStore
@@ -57,7 +57,6 @@ async def begin_load(
     ] = None,
 ) -> Response:
     """Load the body, or files at an address, as one commit; the request is answered when the job is there."""
-    refuse_precondition(headers)
     workshop = current_workshop()
     if address is not None:
         runner.addresses.check(address)
@@ -85,7 +84,8 @@ def begin_job(
     body: Annotated[dict[str, Any], Body(examples=[{"branch": "main"}])],
 ) -> Response:
     """Begin what the route of the same name does, as a job: `{}` where nothing need be said."""
-    refuse_precondition(headers)
+    if kind not in CONDITIONAL:
+        refuse_precondition(headers)
     try:
         asked = BODIES[kind](**body).model_dump()
     except ValidationError as error:
@@ -161,7 +161,9 @@ def _begin(
     made = Job(
         id, call.name, kind, actor, asked, clock.current().now_us(), body=body, digest=digest if key else ""
     )
-    job = store.add(folder, made.change(branch=call.branch, incarnation=call.incarnation))
+    job = store.add(
+        folder, made.change(branch=call.branch, incarnation=call.incarnation, if_commit=headers.if_commit)
+    )
     if key is not None and job.digest != digest:
         raise Conflict(f"idempotency key {key!r} was used for another job", job=job.id, key=key)
     runner.wake()

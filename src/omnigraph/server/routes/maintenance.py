@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from omnigraph.server.bodies import CleanupBody, EmbedBody, OptimizeBody, RepairBody
-from omnigraph.server.calls import GraphDep
+from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
@@ -24,9 +24,9 @@ def optimize_graph(call: GraphDep, body: OptimizeBody) -> dict[str, Any]:
 
 
 @router.post("/embed")
-def embed_texts(call: GraphDep, body: EmbedBody) -> dict[str, Any]:
+def embed_texts(call: GraphDep, headers: WriteDep, body: EmbedBody) -> dict[str, Any]:
     """Compute the missing vectors of `@embed` properties as one commit, or all with `reembed`."""
-    found: dict[str, Any] = encode(call.open().embed(**body.model_dump()))
+    found: dict[str, Any] = encode(call.open(headers=headers).embed(**body.model_dump()))
     return found
 
 

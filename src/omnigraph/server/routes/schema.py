@@ -10,7 +10,7 @@ from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog import codec
 from omnigraph.sdk.schema_text import SchemaText
 from omnigraph.server.bodies import SchemaBody
-from omnigraph.server.calls import GraphDep, WriteDep, refuse_precondition
+from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.requests.work import WorkRoute, reads_only
 from omnigraph.wire.values import encode
 
@@ -46,11 +46,8 @@ def plan_schema(call: GraphDep, body: SchemaBody) -> dict[str, Any]:
 @router.post("/schema/apply")
 def apply_schema(call: GraphDep, headers: WriteDep, body: SchemaBody) -> dict[str, Any]:
     """Change the schema of a branch, and the data with it, in one commit."""
-    refuse_precondition(headers)
     given = body.model_dump(exclude={"schema_source", "file", "branch"})
-    done = call.open(body.branch).schema.apply(
-        _as_text(body), **given, idempotency_key=headers.idempotency_key
-    )
+    done = call.open(body.branch, headers).schema.apply(_as_text(body), **given)
     found: dict[str, Any] = encode(done)
     return found
 

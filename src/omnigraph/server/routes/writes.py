@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse, Response
 from omnigraph.base.choices import LoadMode
 from omnigraph.base.errors import OmniError, ResourceLimit
 from omnigraph.server.bodies import MutateBody
-from omnigraph.server.calls import GraphDep, WriteDep, refuse_precondition
+from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.exactness import read_params
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions, load_file, name_records
 from omnigraph.server.requests.spool import write_body
@@ -53,7 +53,6 @@ async def load_records(
     options: Annotated[LoadOptions, Depends()],
 ) -> Response:
     """Load the body as one commit: graph records as NDJSON, or rows of one type as CSV, Parquet or Arrow."""
-    refuse_precondition(headers)
     workshop = current_workshop()
     await workshop.run(call.open)  # where there is no graph, no body is read
     folder = tempfile.mkdtemp(prefix="omnigraph-load-")
