@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -13,6 +11,7 @@ import omnigraph as og
 from omnigraph.cli.main import app
 from support.backups import insert, said
 from support.care import PEOPLE, fill
+from support.command_line import run_json, run_text
 from support.graphs import fingerprint
 
 
@@ -24,35 +23,23 @@ def uri(tmp_path: Path) -> str:
     return graph.uri
 
 
-def _run(*arguments: str, code: int = 0) -> str:
-    done = CliRunner().invoke(app, list(arguments))
-    assert done.exit_code == code, done.output
-    return done.output
-
-
-def _json(*arguments: str, code: int = 0) -> Any:
-    done = CliRunner().invoke(app, [*arguments, "--json"])
-    assert done.exit_code == code, done.output
-    return json.loads(done.stdout)
-
-
 def test_a_graph_is_backed_up_listed_verified_and_restored(uri: str, tmp_path: Path) -> None:
     target, again = str(tmp_path / "backups"), str(tmp_path / "again")
-    first = _json("--as", "act-ada", "backup", uri, target)
+    first = run_json("--as", "act-ada", "backup", uri, target)
     assert (first["scope"], first["actor"], sorted(first["heads"])) == ("graph", "act-ada", ["dev", "main"])
     commit = insert(og.open(uri), "new", "dev")
-    second = _json("--store", uri, "backup", target, "--since", first["heads"]["main"])
+    second = run_json("--store", uri, "backup", target, "--since", first["heads"]["main"])
     assert 0 < second["files_copied"] < first["files_copied"]
-    assert f"backup {second['id'][:4]}" in _run("backup", uri, target)
-    listed = _json("backups", target)["backups"]
+    assert f"backup {second['id'][:4]}" in run_text("backup", uri, target)
+    listed = run_json("backups", target)["backups"]
     assert [item["id"] for item in listed][:2] == [first["id"], second["id"]]
-    assert len(_json("backups", target, "--commit", commit)["backups"]) == 2
-    assert first["id"] in _run("backups", target)
-    assert _json("backups", target, "--verify")["ok"]
-    done = _json("restore", target, again)
+    assert len(run_json("backups", target, "--commit", commit)["backups"]) == 2
+    assert first["id"] in run_text("backups", target)
+    assert run_json("backups", target, "--verify")["ok"]
+    done = run_json("restore", target, again)
     assert done["graph_id"] == og.open(uri).id
     assert said(og.open(again)) == said(og.open(uri))
-    older = _json("restore", target, str(tmp_path / "older"), "--id", first["id"], "--new-id")
+    older = run_json("restore", target, str(tmp_path / "older"), "--id", first["id"], "--new-id")
     assert older["graph_id"] != done["graph_id"]
     assert older["commits"] == first["commits"]
 
@@ -60,48 +47,48 @@ def test_a_graph_is_backed_up_listed_verified_and_restored(uri: str, tmp_path: P
 def test_one_branch_commit_or_tag_is_backed_up(uri: str, tmp_path: Path) -> None:
     og.open(uri).tags.create("v1")
     for given in (("--branch", "dev"), ("--snapshot", "v1")):
-        assert _json("backup", uri, str(tmp_path / "backups"), *given)["commits"] == 1
+        assert run_json("backup", uri, str(tmp_path / "backups"), *given)["commits"] == 1
 
 
 def test_a_backup_for_reading_writes_nothing_to_the_graph(uri: str, tmp_path: Path) -> None:
     before = fingerprint(Path(uri))
-    _run("backup", uri, str(tmp_path / "backups"), "--read-only", "--no-read-back")
+    run_text("backup", uri, str(tmp_path / "backups"), "--read-only", "--no-read-back")
     assert fingerprint(Path(uri)) == before
 
 
 def test_what_is_wrong_has_a_code(uri: str, tmp_path: Path) -> None:
     target = str(tmp_path / "backups")
-    assert _json("backup", uri, target, "--since", "main", code=1)["code"] == "bad_input"
-    assert _json("backup", uri, f"{uri}/x", code=1)["code"] == "bad_input"
-    assert _json("backups", target, code=1)["code"] == "not_found"
-    _run("backup", uri, target)
+    assert run_json("backup", uri, target, "--since", "main", code=1)["code"] == "bad_input"
+    assert run_json("backup", uri, f"{uri}/x", code=1)["code"] == "bad_input"
+    assert run_json("backups", target, code=1)["code"] == "not_found"
+    run_text("backup", uri, target)
     head = insert(og.open(uri), "late")
-    assert _json("backup", uri, target, "--since", head, code=1)["code"] == "not_found"
-    assert _json("restore", target, uri, code=1)["code"] == "already_exists"
+    assert run_json("backup", uri, target, "--since", head, code=1)["code"] == "not_found"
+    assert run_json("restore", target, uri, code=1)["code"] == "already_exists"
 
 
 def test_damage_is_named_and_ends_with_an_error(uri: str, tmp_path: Path) -> None:
     target = tmp_path / "backups"
-    _run("backup", uri, str(target))
+    run_text("backup", uri, str(target))
     victim = sorted(path for path in (target / "objects").rglob("*") if path.is_file())[0]
     victim.write_bytes(victim.read_bytes()[:-1] + b"\0")
-    assert victim.name in _run("backups", str(target), "--verify", code=1)
-    found = _json("backups", str(target), "--verify", code=1)
+    assert victim.name in run_text("backups", str(target), "--verify", code=1)
+    found = run_json("backups", str(target), "--verify", code=1)
     assert not found["ok"] and found["damage"][0]["path"].endswith(victim.name)
-    error = _json("restore", str(target), str(tmp_path / "again"), code=1)
+    error = run_json("restore", str(target), str(tmp_path / "again"), code=1)
     assert error["code"] == "corrupt_state" and victim.name in error["error"]
 
 
 def test_a_backup_that_cannot_be_read_is_named_beside_the_others(uri: str, tmp_path: Path) -> None:
     target = tmp_path / "backups"
-    first, second = (_json("backup", uri, str(target))["id"] for _ in range(2))
+    first, second = (run_json("backup", uri, str(target))["id"] for _ in range(2))
     manifest = target / "backups" / f"{first}.json"
     manifest.write_bytes(manifest.read_bytes().replace(b"main", b"niam", 1))
-    found = _json("backups", str(target))
+    found = run_json("backups", str(target))
     assert [item["id"] for item in found["backups"]] == [second]
     assert [(item["id"], item["code"]) for item in found["unreadable"]] == [(first, "corrupt_state")]
-    assert all(id_ in _run("backups", str(target)) for id_ in (first, second))
-    assert f"it is the manifest of {first}" in _run("backups", str(target), "--verify", code=1)
+    assert all(id_ in run_text("backups", str(target)) for id_ in (first, second))
+    assert f"it is the manifest of {first}" in run_text("backups", str(target), "--verify", code=1)
 
 
 def test_a_backup_without_a_target_asks_for_it(uri: str) -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
 
 import omnigraph as og
-from omnigraph.cli.main import app
+from support.command_line import run, run_json
 
 SCHEMA = "node Person { name: String @key  face: Vector(2)? @index }\nedge Knows: Person -> Person"
 
@@ -24,19 +21,8 @@ def uri(tmp_path: Path) -> str:
     return graph.uri
 
 
-def _run(*words: str) -> Result:
-    return CliRunner(env={"NO_COLOR": "1", "COLUMNS": "200"}).invoke(app, list(words))
-
-
-def _json(*words: str) -> dict[str, Any]:
-    done = _run(*words, "--json")
-    assert done.exit_code == 0, done.stderr + done.stdout
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 def test_optimize_reports_every_table_as_json_and_does_nothing_twice(uri: str) -> None:
-    done = _json("optimize", uri)
+    done = run_json("optimize", uri)
     assert done["branch"] == "main"
     assert done["engine"] == "local"
     assert done["engine_reason"] == "the tables have 2 rows, fewer than 100,000,000"
@@ -46,21 +32,21 @@ def test_optimize_reports_every_table_as_json_and_does_nothing_twice(uri: str) -
     assert {"property": "name", "kind": "text"} in people["built"]
     [pending] = done["pending_indexes"]
     assert (pending["type_key"], pending["property"]) == ("node:Person", "face")
-    assert _json("optimize", uri)["commit"] is None
+    assert run_json("optimize", uri)["commit"] is None
 
 
 def test_optimize_says_in_words_what_it_did_and_what_is_pending(uri: str) -> None:
-    done = _run("--as", "act-ada", "optimize", uri)
+    done = run("--as", "act-ada", "optimize", uri)
     assert done.exit_code == 0
     assert "node:Person\t2 -> 1\tid (btree), name (btree), name (text)\t-" in done.stdout
     assert "pending: node:Person face: 2 vectors are too few" in done.stderr
     assert og.open(uri).snapshot().commit.actor == "act-ada"
-    assert _run("optimize", uri).stdout.startswith("nothing to do")
+    assert run("optimize", uri).stdout.startswith("nothing to do")
 
 
 def test_only_indices_leaves_fragments_alone_and_a_branch_can_be_named(uri: str) -> None:
     og.open(uri).branches.create("topic")
-    done = _json("optimize", uri, "--branch", "topic", "--only-indices")
+    done = run_json("optimize", uri, "--branch", "topic", "--only-indices")
     assert all(table["fragments_removed"] == 0 for table in done["tables"])
     graph = og.open(uri)
     assert graph.snapshot("topic").commit.operation == "ensure_indices"
@@ -68,6 +54,6 @@ def test_only_indices_leaves_fragments_alone_and_a_branch_can_be_named(uri: str)
 
 
 def test_a_graph_that_is_not_there_is_an_error_with_a_code(tmp_path: Path) -> None:
-    done = _run("optimize", str(tmp_path / "nowhere"), "--json")
+    done = run("optimize", str(tmp_path / "nowhere"), "--json")
     assert done.exit_code == 1
     assert json.loads(done.stdout)["code"] == "not_a_graph"

@@ -8,8 +8,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from support.http_server import QuietHandler, running_http_server
 
 Answer = Callable[["Handler", "Asked"], None]
 
@@ -110,7 +111,7 @@ def break_off(handler: Handler, _: Asked) -> None:
     handler.close_connection = True
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     """Speaks to one client."""
 
     protocol_version = "HTTP/1.1"
@@ -138,23 +139,14 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
-
 
 @contextmanager
 def running_embedding_server() -> Iterator[EmbeddingServer]:
     """Run a server for the block."""
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    server = EmbeddingServer(f"http://127.0.0.1:{http.server_port}/v1")
-    http.owner = server  # type: ignore[attr-defined]
-    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.released.set()
-        http.shutdown()
-        thread.join()
-        http.server_close()
+    server = EmbeddingServer("")
+    with running_http_server(Handler, server) as address:
+        server.url = f"{address}/v1"
+        try:
+            yield server
+        finally:
+            server.released.set()

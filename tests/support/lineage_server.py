@@ -7,8 +7,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from support.http_server import QuietHandler, running_http_server
 
 
 @dataclass
@@ -24,7 +25,7 @@ class LineageServer:
     released: threading.Event = field(default_factory=threading.Event)
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     """Takes events."""
 
     def do_POST(self) -> None:
@@ -40,23 +41,14 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
-
 
 @contextmanager
 def running_lineage_server() -> Iterator[LineageServer]:
     """Run an endpoint for the block."""
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    server = LineageServer(f"http://127.0.0.1:{http.server_port}")
-    http.owner = server  # type: ignore[attr-defined]
-    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.released.set()
-        http.shutdown()
-        thread.join()
-        http.server_close()
+    server = LineageServer("")
+    with running_http_server(Handler, server) as address:
+        server.url = address
+        try:
+            yield server
+        finally:
+            server.released.set()

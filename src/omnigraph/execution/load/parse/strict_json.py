@@ -86,10 +86,6 @@ class RecordReader:
         """Return the values of a new row that nobody gives."""
         return {name: value for (key, name), value in self._defaults.items() if key == table.table_key}
 
-    def read_patch(self, record: Any) -> Row:
-        """Return what a record gives, and the id of the row that it names, or raise BadRecord."""
-        return self.read(record, partial=True)
-
     def read(self, record: Any, partial: bool = False) -> Row:
         """Return the row of a record, or raise BadRecord; a partial one has only what the record gives."""
         if not isinstance(record, Mapping):
