@@ -6,6 +6,7 @@ A number is the sum of its limbs, each times a power of 2**LIMB_BITS, times a po
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ Limbs = list[Positions]
 _Unsigned = npt.NDArray[np.uint64]
 
 
-@dataclass(frozen=True)
+@dataclass
 class ExactNumbers:
     """The numbers of the live rows of a column; zero for a row that has no number or a negative one."""
 
@@ -35,6 +36,7 @@ class ExactNumbers:
     bad: Positions
     """The live rows without a number, or with one that is negative or not finite."""
     is_float: bool
+    _kept: tuple[int, int, Limbs] | None = None
 
     @staticmethod
     def of(column: pa.Array, live: Mask | None) -> ExactNumbers:
@@ -53,20 +55,26 @@ class ExactNumbers:
             return ExactNumbers(*_take_apart(numbers), bad, True)
         return ExactNumbers(numbers.astype(np.uint64), np.zeros(len(numbers), dtype=np.int64), bad, False)
 
-    @property
+    @cached_property
     def lowest(self) -> int:
         """The smallest exponent of a number that is not zero."""
         return int(self.exponents[self.mantissas > 0].min(initial=0))
 
-    def highest_bit(self, exponent: int) -> int:
-        """Return how many bits the largest number has, as a multiple of a power of two."""
-        if len(self.mantissas) == 0:
-            return 0
+    @cached_property
+    def highest(self) -> int:
+        """The place above the highest bit of all numbers."""
         bits = np.frexp(self.mantissas.astype(np.float64))[1].astype(np.int64) + self.exponents
-        return int(np.where(self.mantissas > 0, bits, exponent).max()) - exponent
+        return int(bits[self.mantissas > 0].max(initial=self.lowest))
 
     def limbs(self, exponent: int, count: int) -> Limbs:
         """Return the numbers as multiples of a power of two that divides them all."""
+        kept = self._kept
+        if kept is None or kept[:2] != (exponent, count):
+            # Another combination of types has another power of two; one is kept.
+            kept = self._kept = (exponent, count, self._make_limbs(exponent, count))
+        return kept[2]
+
+    def _make_limbs(self, exponent: int, count: int) -> Limbs:
         found = [np.zeros(len(self.mantissas), dtype=np.int64) for _ in range(count)]
         shifts = np.where(self.mantissas > 0, self.exponents - exponent, 0)
         first, offsets = shifts // LIMB_BITS, (shifts % LIMB_BITS).astype(np.uint64)
@@ -83,7 +91,9 @@ class ExactNumbers:
     @property
     def nbytes(self) -> int:
         """How much memory the numbers take."""
-        return int(self.mantissas.nbytes) + self.exponents.nbytes + self.bad.nbytes
+        kept = () if self._kept is None else self._kept[2]
+        own = int(self.mantissas.nbytes) + self.exponents.nbytes + self.bad.nbytes
+        return own + sum(limb.nbytes for limb in kept)
 
 
 def count_limbs(bits: int) -> int:

@@ -25,7 +25,7 @@ class Weights:
     def of(tables: Sequence[ExactNumbers]) -> Weights:
         """Bring the weights of some tables, one after the other, to one power of two."""
         exponent = min((item.lowest for item in tables), default=0)
-        count = count_limbs(max((item.highest_bit(exponent) for item in tables), default=0))
+        count = count_limbs(max((item.highest for item in tables), default=exponent) - exponent)
         parts = [item.limbs(exponent, count) for item in tables]
         limbs = (
             parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]

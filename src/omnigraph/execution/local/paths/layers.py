@@ -24,14 +24,6 @@ _WALK_EDGES = 1 << 20
 
 
 @dataclass(frozen=True)
-class WantedNodes:
-    """The only pairs of a search and a node that matter: a search ends when it can improve none of them."""
-
-    origins: Positions
-    nodes: Positions
-
-
-@dataclass(frozen=True)
 class _Candidates:
     """Labels that may be added, with the places of the ones before them in the layer before."""
 
@@ -72,8 +64,11 @@ class LayeredSearch:
         self._backwards = backwards
         self._best: Positions = np.full(0, NULL, dtype=np.int64)
 
-    def run(self, starts: Positions, high: int, wanted: WantedNodes | None = None) -> list[Layer]:
-        """Return the labels by their number of edges, the roots first."""
+    def run(self, starts: Positions, high: int, wanted: Positions | None = None) -> list[Layer]:
+        """Return the labels by their number of edges, the roots first.
+
+        A search by weight from one node ends when it can improve none of the nodes that are `wanted`.
+        """
         space, labels = self._space, self._labels
         width, first = space.width, len(labels)
         self._prepare(len(starts) * width)
@@ -81,8 +76,9 @@ class LayeredSearch:
         layers = [Layer(origins, starts, labels.add_roots(starts))]
         self._best[origins * width + starts] = layers[0].labels
         active, ranks = layers[0], np.zeros(len(starts), dtype=np.int64)
+        limit: Limbs | None = None
         for hop in range(1, high + 1):
-            found = self._step(active, ranks)
+            found = self._step(active, ranks, limit)
             if len(found.keys) == 0:
                 break
             before = active
@@ -92,7 +88,7 @@ class LayeredSearch:
             layers.append(active)
             if hop < high:
                 ranks = self._rank(ranks, found)
-                active, ranks = self._prune(active, ranks, wanted)
+                limit = None if wanted is None else self._find_limit(wanted)
         for layer in layers:
             self._best[layer.origins * width + layer.nodes] = NULL
         return layers
@@ -101,8 +97,8 @@ class LayeredSearch:
         if len(self._best) < size:
             self._best = np.full(size, NULL, dtype=np.int64)
 
-    def _step(self, active: Layer, ranks: Positions) -> _Candidates:
-        """Return the best new label of each search and node that the next edge leads to."""
+    def _step(self, active: Layer, ranks: Positions, limit: Limbs | None) -> _Candidates:
+        """Return the best new label of each search and node that the next edge leads to, below a limit."""
         costs = self._labels.costs(active.labels)
         found = []
         for places, far, edges in walk(self._space.lists(not self._backwards), active.nodes, self._budget):
@@ -115,6 +111,8 @@ class LayeredSearch:
                     [limb[places] for limb in costs], [limb[edges] for limb in self._space.weights.limbs]
                 )
                 fresh = (known == NULL) | is_less(sums, self._labels.costs(known))
+                if limit is not None:
+                    fresh &= is_less(sums, limit)
             some = _Candidates(keys, places, far, edges, sums)
             found.append(some if fresh.all() else some.take(fresh))
             self._budget.check_rows(sum(len(item.keys) for item in found))
@@ -162,31 +160,14 @@ class LayeredSearch:
         placed[order] = np.arange(len(order), dtype=np.int64)
         return placed
 
-    def _prune(self, active: Layer, ranks: Positions, wanted: WantedNodes | None) -> tuple[Layer, Positions]:
-        """Drop the labels from which no wanted node can be reached better than it is."""
-        if wanted is None:
-            return active, ranks
-        known = self._best[wanted.origins * self._space.width + wanted.nodes]
-        useful = np.zeros(len(active.labels), dtype=bool)
-        for origin in np.unique(active.origins).tolist():
-            own = np.flatnonzero(active.origins == origin)
-            reached = known[wanted.origins == origin]
-            useful[own] = True
-            if (reached != NULL).all():
-                useful[own] = self._is_below(active.labels[own], reached)
-        if useful.all():
-            return active, ranks
-        kept = np.flatnonzero(useful)
-        cut = Layer(active.origins[kept], active.nodes[kept], active.labels[kept])
-        return cut, ranks[kept] if self._backwards else ranks
-
-    def _is_below(self, labels: Positions, reached: Positions) -> Mask:
-        """Return which labels are cheaper than the dearest of those that were reached."""
-        if self._space.weights is None:
-            return np.zeros(len(labels), dtype=bool)
-        costs = self._labels.costs(reached)
+    def _find_limit(self, wanted: Positions) -> Limbs | None:
+        """Return the cost of the dearest of some nodes; None until all are reached."""
+        known = self._best[wanted]
+        if (known == NULL).any():
+            return None
+        costs = self._labels.costs(known)
         last = np.lexsort(tuple(costs))[-1:]
-        return is_less(self._labels.costs(labels), [limb[last] for limb in costs])
+        return [limb[last] for limb in costs]
 
 
 def keep_first(

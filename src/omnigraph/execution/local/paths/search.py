@@ -15,7 +15,7 @@ from omnigraph.execution.local.paths.between import find_between
 from omnigraph.execution.local.paths.found import FoundPaths
 from omnigraph.execution.local.paths.further import LeastCosts, find_best
 from omnigraph.execution.local.paths.labels import Layer
-from omnigraph.execution.local.paths.layers import LayeredSearch, WantedNodes, keep_first, walk
+from omnigraph.execution.local.paths.layers import LayeredSearch, keep_first, walk
 from omnigraph.execution.local.paths.space import PathSpace
 from omnigraph.execution.plan.access import MAX_SEARCHED_PAIRS
 
@@ -124,8 +124,7 @@ class PathSearch:
         search = LayeredSearch(self._space, self._found.labels, self._budget, backwards=False)
         if self._shortest.count == 1:
             others = targets[targets != source]
-            wanted = WantedNodes(np.zeros(len(others), dtype=np.int64), others)
-            layers = search.run(start, self._step.high if len(others) else 0, wanted)
+            layers = search.run(start, self._step.high if len(others) else 0, others)
             best = self._best(layers)
             at = np.flatnonzero(np.isin(best.nodes, targets))
             order = np.argsort(targets)
