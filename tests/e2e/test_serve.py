@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import psutil
 import pytest
 
 import omnigraph as og
+from omnigraph.server.run import _bind
 from support.served import TOKENS, running_server
 
 SCHEMA = "node Person { name: String @key }"
@@ -91,3 +93,11 @@ def test_what_is_wrong_is_said_at_once(tmp_path: Path, arguments: list[str], tol
     )
     assert done.returncode in (1, 2)
     assert told in " ".join(done.stderr.split()).replace("│ ", "").replace(" │", "")
+
+
+def test_answers_are_sent_at_once_and_do_not_wait_for_acknowledgements() -> None:
+    """asyncio sets TCP_NODELAY on the connections of a socket that says that it is TCP, and on no other."""
+    with _bind("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.proto == socket.IPPROTO_TCP

@@ -1,0 +1,158 @@
+"""A served graph beside the same graph in process, in one run: reads, writes, latency, a million rows."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import pyarrow as pa
+
+import omnigraph as og
+
+SCHEMA = "node Person { name: String @key  age: I64?  city: String? }"
+POINT = "query q($n: String) { match { $p: Person { name: $n } } return { $p.name, $p.age } }"
+ALL = "query q() { match { $p: Person } return { $p.name, $p.age, $p.city } }"
+ADD = "query q($n: String) { insert Person { name: $n, age: 1 } }"
+RUN = [sys.executable, "-c", "from omnigraph.cli.main import run; run()", "serve", "--unauthenticated"]
+
+
+def main() -> None:
+    """Print the ratios."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    rows, points, writes, seconds = (20_000, 200, 10, 1.0) if quick else (1_000_000, 2_000, 50, 5.0)
+    folder = Path(tempfile.mkdtemp(prefix="omnigraph-bench-"))
+    process = None
+    try:
+        here = make_graph(folder / "people", rows)
+        process = subprocess.Popen(
+            [*RUN, str(folder / "people"), "--bind", "127.0.0.1:0"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert process.stdout is not None
+        address = process.stdout.readline().strip().partition("=")[2]
+        there = og.open(f"http://{address}/graphs/people")
+        compare_rates(here, there, rows, points, writes)
+        compare_streams(here, there, rows, 3 if quick else 5)
+        for clients in (1, 8, 64):
+            show_latency(f"http://{address}/graphs/people", clients, rows, seconds)
+    finally:
+        if process is not None:
+            process.terminate()
+            process.wait(60)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_graph(path: Path, rows: int) -> og.Graph:
+    """Return a graph of so many people."""
+    graph = og.init(path, SCHEMA)
+    numbers = range(rows)
+    table = pa.table(
+        {
+            "name": [f"person {n}" for n in numbers],
+            "age": list(numbers),
+            "city": [f"city {n % 1000}" for n in numbers],
+        }
+    )
+    graph.load(table, type="Person", mode="append")
+    graph.optimize()
+    return graph
+
+
+def compare_rates(here: og.Graph, there: og.Graph, rows: int, points: int, writes: int) -> None:
+    """Print point reads and writes a second, in turns, so that a busy moment hits both."""
+    names = [f"person {(n * 7919) % rows}" for n in range(points)]
+
+    def read(graph: og.Graph) -> Callable[[int], object]:
+        return lambda n: graph.query(POINT, {"n": names[n % points]}).rows
+
+    def write(graph: og.Graph, who: str) -> Callable[[int], object]:
+        return lambda n: graph.mutate(ADD, {"n": f"{who} {n}"})
+
+    show_pair("point read", measure_in_turns(read(here), read(there), points), 0.5)
+    show_pair("write", measure_in_turns(write(here, "here"), write(there, "there"), writes), 0.8)
+
+
+def measure_in_turns(
+    first: Callable[[int], object], second: Callable[[int], object], count: int
+) -> tuple[float, float]:
+    """Return the calls a second of two functions that are called in turns."""
+    for warm in range(3):
+        first(count + warm)
+        second(count + warm)
+    spent: tuple[list[float], list[float]] = ([], [])
+    for number in range(count):
+        for call, into in ((first, spent[0]), (second, spent[1])):
+            began = time.perf_counter()
+            call(number)
+            into.append(time.perf_counter() - began)
+    return 1 / median(spent[0]), 1 / median(spent[1])
+
+
+def compare_streams(here: og.Graph, there: og.Graph, rows: int, times: int) -> None:
+    """Print how fast all rows come as an Arrow table."""
+
+    def all_of(graph: og.Graph) -> float:
+        began = time.perf_counter()
+        assert graph.query(ALL).to_arrow().num_rows >= rows
+        return rows / (time.perf_counter() - began)
+
+    def streamed(graph: og.Graph) -> float:
+        began = time.perf_counter()
+        assert sum(batch.num_rows for batch in graph.stream(ALL)) >= rows
+        return rows / (time.perf_counter() - began)
+
+    for name, ask in ((f"{rows:,} rows, to_arrow", all_of), (f"{rows:,} rows, streamed", streamed)):
+        for graph in (here, there):
+            ask(graph)
+        pairs = [(ask(here), ask(there)) for _ in range(times)]
+        show_pair(name, (median(a for a, _ in pairs), median(b for _, b in pairs)), 0.7)
+
+
+def show_pair(name: str, rates: tuple[float, float], aim: float) -> None:
+    """Print one comparison."""
+    ratio = rates[1] / rates[0]
+    verdict = "met" if ratio >= aim else "MISSED"
+    print(
+        f"{name}: in process {rates[0]:,.0f}/s, over HTTP {rates[1]:,.0f}/s: {ratio:.2f}x "
+        f"(aim {aim}x: {verdict})"
+    )
+
+
+def show_latency(uri: str, clients: int, rows: int, seconds: float) -> None:
+    """Print how long point reads take when so many clients ask at once."""
+    spent: list[float] = []
+    end = time.perf_counter() + seconds
+
+    def ask(client: int) -> None:
+        graph = og.open(uri)
+        number = client
+        while time.perf_counter() < end:
+            began = time.perf_counter()
+            graph.query(POINT, {"n": f"person {(number * 7919) % rows}"})
+            spent.append(time.perf_counter() - began)
+            number += clients
+
+    threads = [threading.Thread(target=ask, args=(client,)) for client in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    spent.sort()
+    at = [spent[int(len(spent) * part)] * 1e3 for part in (0.5, 0.99)]
+    print(f"{clients} clients: {len(spent) / seconds:,.0f} reads/s, p50 {at[0]:.1f} ms, p99 {at[1]:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
