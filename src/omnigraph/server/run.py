@@ -144,7 +144,7 @@ def _read_bind(bind: str) -> tuple[str, int]:
 
 def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends at once (TCP_NODELAY) only on sockets that say that they are TCP: otherwise an answer, whose
+    # asyncio sends at once (TCP_NODELAY) only on sockets that say that they are TCP: else an answer, whose
     # head and body are written one after the other, waits 40 ms for an acknowledgement.
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
