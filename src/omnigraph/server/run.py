@@ -74,7 +74,7 @@ def _run(
         workers=request.workers,
         log_config=None,
         access_log=False,
-        # A worker that works hard is no dead one.
+        # A worker that works hard is not a dead one.
         timeout_worker_healthcheck=_HEALTH_SECONDS,
         timeout_graceful_shutdown=round(limits.stop_seconds),
     )

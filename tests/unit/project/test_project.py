@@ -307,3 +307,14 @@ def test_no_function_is_named_by_a_participle_alone() -> None:
         and participle.fullmatch(node.name.strip("_"))
         and node.name.strip("_") not in NOT_PARTICIPLES
     } == set()
+
+
+def test_nothing_is_said_to_be_no_something() -> None:
+    """ "is not a number", not "is no number": in docstrings, comments, messages and docs."""
+    odd = re.compile(r"(?<!there )(?<!There )\b(?:is|are) no (?!longer|such|more|less|one)\w+")
+    paths = [*SOURCE.rglob("*.py"), *(ROOT / "docs").rglob("*.md")]
+    assert {
+        f"{path.relative_to(ROOT)}: {found.group()}"
+        for path in paths
+        for found in odd.finditer(path.read_text())
+    } == set()

@@ -31,8 +31,8 @@ def push_filters(query: ReadQuery) -> ReadQuery:
     """Return an equal read whose filters stand as early as they can, stage by stage.
 
     A filter of the pattern goes into the reads before it if all that it looks at is plain there: a node, an
-    edge, or a value that is no aggregate. It stays behind a page, which it would cut differently, and behind
-    a ranking, whose places it would change.
+    edge, or a value that is not an aggregate. It stays behind a page, which it would cut differently, and
+    behind a ranking, whose places it would change.
     """
     source = query.source
     if source is None:

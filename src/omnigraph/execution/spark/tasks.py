@@ -106,7 +106,7 @@ class _BatchColumns:
         return decode(self._batch.column(self._attributes.column(value)), _type_of(value))
 
     def array(self, value: Value) -> pa.Array:
-        """Return the column of a value that is no constant, computed or not."""
+        """Return the column of a value that is not a constant, computed or not."""
         return value_array(value, self) if isinstance(value, Computed) else self.column(value)
 
     def _search(self, value: Search) -> pa.Array:

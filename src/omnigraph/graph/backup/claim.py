@@ -76,7 +76,7 @@ class ClaimedRoot:
             raise self._overtaken_error() from None
         if found.data == data:
             return
-        # What was read is no graph's if the claim stands even now; and what others fix is not replaced.
+        # What was read belongs to no graph if the claim stands even now; and what others fix is not replaced.
         self.check()
         try:
             self.root.replace(path, data, found.etag)

@@ -97,7 +97,7 @@ def _free_if_not_made(truth: Truth, making: StoredRef) -> Iterator[None]:
     try:
         yield
     except OmniError:
-        with suppress(OmniError):  # it is no branch, and whoever wants the name takes it
+        with suppress(OmniError):  # it is not a branch, and whoever wants the name takes it
             truth.refs.free(making)
         raise
 

@@ -45,7 +45,7 @@ def replay(
     published = None
     if block["schema"] is not None:
         schema = ReplayedSchema(block["schema"], graph.schemas)
-        # A block has landed with its rows, if it has any: a schema that is there already is no change.
+        # A block has landed with its rows, if it has any: a schema that is there already is not a change.
         published = graph.commit_work(
             schema, branch, said, durable=True, streams=None if block["changes"] else streams
         )

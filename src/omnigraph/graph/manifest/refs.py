@@ -5,7 +5,7 @@ deletion: a branch is gone once its chain is closed. Freeing the name afterwards
 no store deletes conditionally; it still names the chain, so that the branch can be brought back.
 
 A name is put before what it stands for is checked, so that a cleanup sees it; until then it says `making`,
-and is no branch: nobody reads or writes it, so whoever put it can take it back.
+and is not a branch: nobody reads or writes it, so whoever put it can take it back.
 
 Before a branch stands, a note says that its name was used. Refs are never removed, so a note without a ref
 tells that the ref is lost, and nobody makes another branch of the name, whose chain would then be nobody's.
@@ -48,7 +48,7 @@ class BranchRef:
     deleted: bool = False
     """Set when the name is free: the branch was deleted, or was never finished."""
     making: bool = False
-    """Set until what it begins from is checked: it keeps that, but is no branch yet."""
+    """Set until what it begins from is checked: it keeps that, but is not a branch yet."""
     buried: BranchRef | None = None
     """While it is made: the deleted branch that had the name, which can be restored if it is not."""
     predecessors: tuple[str, ...] = ()

@@ -157,7 +157,7 @@ def _has_tag(given: str, tag: str) -> bool:
 
 
 def _read_range(header: str | None, size: int) -> tuple[int, int] | None:
-    """Return the half-open range that a header asks for; what is no single range is passed over."""
+    """Return the half-open range that a header asks for; what is not a single range is passed over."""
     found = _RANGE.fullmatch((header or "").strip())
     if found is None or not (found[1] or found[2]):
         return None

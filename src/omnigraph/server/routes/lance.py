@@ -267,13 +267,15 @@ def _graph(request: Request, caller: Caller, parts: list[str]) -> Graph:
 
 def _snapshot(request: Request, caller: Caller, parts: list[str]) -> Snapshot:
     if len(parts) != _NAMESPACE_PARTS:
-        raise NotFound(f"{parts!r} is no namespace: give a graph, and a branch, a tag or the id of a commit")
+        raise NotFound(
+            f"{parts!r} is not a namespace: give a graph, and a branch, a tag or the id of a commit"
+        )
     return _graph(request, caller, parts).snapshot(commit=parts[1])
 
 
 def _table(request: Request, caller: Caller, parts: list[str]) -> tuple[Snapshot, str]:
     if len(parts) != _TABLE_PARTS:
-        raise NotFound(f"{parts!r} is no table: give a graph, a branch or commit, and a name", table="")
+        raise NotFound(f"{parts!r} is not a table: give a graph, a branch or commit, and a name", table="")
     snapshot = _snapshot(request, caller, parts[:-1])
     if all(table.key != parts[-1] for table in snapshot.tables):
         raise NotFound(f"there is no table {parts[-1]!r} at commit {snapshot.commit_id}", table=parts[-1])

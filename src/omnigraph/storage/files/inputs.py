@@ -32,7 +32,7 @@ REJECTED = ".rejected"
 def find_files(address: str, options: Mapping[str, str]) -> list[str]:
     """Return the files that a path, a glob or an address means, sorted; none at all is an error.
 
-    A glob leaves out files of rejected records: what a load has put beside its source is no part of it.
+    A glob leaves out files of rejected records: what a load has put beside its source is not a part of it.
     """
     found = _in_bucket(address, options) if address.startswith(_S3) else _on_disk(address)
     if not found and (inside := list_folder(address, options)):

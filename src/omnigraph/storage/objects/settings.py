@@ -101,7 +101,7 @@ class S3Settings:
 
 
 def _check_endpoint(endpoint: str | None) -> None:
-    """Refuse what is no web address; obstore would panic over it."""
+    """Refuse what is not a web address; obstore would panic over it."""
     if endpoint is None:
         return
     try:

@@ -136,7 +136,7 @@ def is_over(token: str) -> bool:
             return next(scan, None) is not None
     except NotADirectoryError:
         return False
-    except (FileNotFoundError, ValueError):  # zeros that a power cut has left are no name of a token
+    except (FileNotFoundError, ValueError):  # zeros that a power cut has left name no token
         return True
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.combine.clashes import SIDES, Ask, Clash, Shows, Side, kinds_in_order
+from omnigraph.compiler.catalog.combine.complete import complete
 from omnigraph.compiler.catalog.combine.facts import (
     Facts,
     TypeId,
     read_facts,
     write_catalog,
 )
-from omnigraph.compiler.catalog.combine.mend import mend
 from omnigraph.compiler.catalog.combine.three_ways import combine_type
 from omnigraph.compiler.catalog.declare import declare
 from omnigraph.compiler.catalog.identity import ids_of, is_common, retire_ids
@@ -78,7 +78,7 @@ class _Combining:
             if made is not None:
                 facts[id_] = made
         # What clashes is told before what would follow from it, which depends on the answers.
-        steps = mend(facts, self._sides, self._shows, self.settle)
+        steps = complete(facts, self._sides, self._shows, self.settle)
         while not self._left:
             if next(steps, _ENDED) is _ENDED:
                 return self._compile(facts)

@@ -114,7 +114,7 @@ def check_path_function(check: CheckContext, scope: Scope, node: ast.FunctionCal
     variable = None if found is None else found.variable
     if variable is None or variable.kind is not VariableKind.PATH:
         hint = f"find one, as in $a edge{{1,3}} $b as path ${argument.name}" if found is None else None
-        what = "is not bound" if found is None else "is no path"
+        what = "is not bound" if found is None else "is not a path"
         check.report("T26", f"{name} needs a path, ${argument.name} {what}", argument.span, hint)
         return None
     if name not in _PARTS:

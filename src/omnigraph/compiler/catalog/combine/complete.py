@@ -9,21 +9,21 @@ from omnigraph.compiler.catalog.combine.facts import Facts, TypeFacts, TypeId, n
 from omnigraph.compiler.catalog.combine.three_ways import Settle
 
 
-def mend(facts: Facts, sides: Mapping[Side, Facts], shows: Shows, settle: Settle) -> Iterator[None]:
+def complete(facts: Facts, sides: Mapping[Side, Facts], shows: Shows, settle: Settle) -> Iterator[None]:
     """Make combined facts whole, as somebody answers, step by step: what nobody answers ends it."""
-    mending = _Mending(facts, sides, shows, settle)
+    completion = _Completion(facts, sides, shows, settle)
     for step in (
-        mending.bring_back_needed_types,
-        mending.follow_interfaces,
-        mending.bring_back_sources,
-        mending.bring_back_key_members,
-        mending.part_names,
+        completion.bring_back_needed_types,
+        completion.follow_interfaces,
+        completion.bring_back_sources,
+        completion.bring_back_key_members,
+        completion.part_names,
     ):
         step()
         yield
 
 
-class _Mending:
+class _Completion:
     def __init__(self, facts: Facts, sides: Mapping[Side, Facts], shows: Shows, settle: Settle) -> None:
         self._facts, self._sides, self._shows, self._settle = facts, sides, shows, settle
 
