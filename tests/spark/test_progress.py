@@ -34,6 +34,16 @@ def test_stages_are_told_while_they_run_and_nothing_without_spark(session: Any) 
     assert len(told) == before
 
 
+def test_a_load_on_spark_tells_phases_and_rows(session: Any, tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", SCHEMA)
+    told: list[str] = []
+    people = session.range(0, 4000, 1, 8).selectExpr("concat('p', id) AS name")
+    with spark.watched(lambda text, *_: told.append(text), seconds=0.005):
+        graph.load(people, type="Person", mode="append")
+    assert any(text.startswith("read") for text in told)
+    assert any(text.startswith(("check: 4,000", "write: 4,000", "publish: 4,000")) for text in told), told
+
+
 def test_whoever_watches_leaves_the_import_of_spark_alone() -> None:
     script = "import omnigraph.spark as s\nwith s.watched(print, seconds=0.001):\n    import pyspark.sql\n"
     done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)

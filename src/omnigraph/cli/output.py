@@ -92,7 +92,7 @@ def progress_bar(what: str, shown: bool = True) -> Iterator[Callable[[int, int],
 
 @contextmanager
 def stage_bar(shown: bool = True) -> Iterator[Callable[[str, int, int], None]]:
-    """Show the stage that Spark works on and its tasks, on standard error and only on a terminal."""
+    """Show the phase of a load, and the stage of Spark, on standard error and only on a terminal."""
     if not (shown and sys.stderr.isatty()):
         yield lambda stage, done, total: None
         return
@@ -104,7 +104,7 @@ def stage_bar(shown: bool = True) -> Iterator[Callable[[str, int, int], None]]:
         task = bar.add_task("", total=None, visible=False)
 
         def show(stage: str, done: int, total: int) -> None:
-            bar.update(task, description=stage, completed=done, total=total, visible=True)
+            bar.update(task, description=stage, completed=done, total=total or None, visible=True)
 
         yield show
 

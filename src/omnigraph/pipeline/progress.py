@@ -1,4 +1,4 @@
-"""Progress of Spark's stages, reported from a thread while a call waits."""
+"""Progress of loads and of Spark's stages, reported from a thread while a call waits."""
 
 from __future__ import annotations
 
@@ -7,37 +7,50 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from omnigraph.execution.load.progress import LoadProgress, watching
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.pipeline.session import active
 
 Report = Callable[[str, int, int], None]
-"""The name of a stage, how many of its tasks are done, and how many there are."""
+"""The phase of a load or the name of a stage, how many of its tasks are done, and how many there are."""
 _POLL_SECONDS = 0.25
 
 
 @contextmanager
 def watch_stages(report: Report, seconds: float = _POLL_SECONDS) -> Iterator[None]:
-    """Report the stages that run inside the block; nothing without Spark, or on a remote Spark."""
-    done = threading.Event()
+    """Report the phases of a load and the stages of Spark that run inside the block.
+
+    A load says its phase (read, check, write, publish), its rows, and while they are read how many a second.
+    Of a remote Spark no stages are known.
+    """
+    done, progress = threading.Event(), LoadProgress()
 
     def watch() -> None:
         while not done.wait(seconds):
             # A session may start or end meanwhile; reporting must not disturb the work.
             with suppress(Exception):
-                spark = active()
-                if spark is not None and not is_remote(spark):
-                    _report_stages(spark.sparkContext.statusTracker(), report)
+                _report_once(progress.describe(), report)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield
+        with watching(progress):
+            yield
     finally:
         done.set()
         watcher.join()
 
 
-def _report_stages(tracker: Any, report: Report) -> None:
-    running = (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())
-    for stage in filter(None, running):  # a stage can end between the two calls
-        report(f"stage {stage.stageId}", stage.numCompletedTasks, stage.numTasks)
+def _report_once(phase: str | None, report: Report) -> None:
+    spark = active()
+    stages = [] if spark is None or is_remote(spark) else _running_stages(spark.sparkContext.statusTracker())
+    for stage in stages:
+        name = f"stage {stage.stageId}"
+        report(f"{phase}, {name}" if phase else name, stage.numCompletedTasks, stage.numTasks)
+    if phase and not stages:
+        report(phase, 0, 0)
+
+
+def _running_stages(tracker: Any) -> list[Any]:
+    found = (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())
+    return [stage for stage in found if stage is not None]  # one can end between the two calls

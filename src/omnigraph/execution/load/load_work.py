@@ -21,6 +21,7 @@ from omnigraph.execution.load.keys.row_digest import NO_ROWS
 from omnigraph.execution.load.metrics import LoadMetrics
 from omnigraph.execution.load.mode import UPSERTS, Mode
 from omnigraph.execution.load.other_problems import images_without, may_follow
+from omnigraph.execution.load.progress import begin_phase
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.missing_vectors import MissingVectors
@@ -155,6 +156,7 @@ class LoadWork:
                 self._executor.run(
                     [partial(self._stage_table, base, part, images.get(key)) for key, part in parts]
                 )
+        begin_phase("publish")
 
     @contextmanager
     def _finish_reads_on_failure(self) -> Iterator[None]:

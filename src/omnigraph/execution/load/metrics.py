@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from omnigraph.base import clock
+from omnigraph.execution.load.progress import begin_phase
 
 Phase = Literal["read", "check", "write", "publish"]
 """Records are read, each is checked and most are written to files; the rules between records are checked;
@@ -30,6 +31,7 @@ class LoadMetrics:
     @contextmanager
     def spend(self, phase: Phase) -> Iterator[None]:
         """Add the time of a block to a phase, also when the block fails."""
+        begin_phase(phase)
         now = clock.current().monotonic
         began = now()
         try:

@@ -18,12 +18,14 @@ from omnigraph.execution.load.keys.key_screen import AnyKeys
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, Rows, unpack_digests
+from omnigraph.execution.load.progress import watched_progress
 from omnigraph.execution.load.sources.arrow_columns import table_of
 from omnigraph.execution.load.sources.source import Split
 from omnigraph.execution.load.stage.intake import key_columns
 from omnigraph.execution.load.stage.patches import PatchedTables
 from omnigraph.execution.load.stage.read_split import ignore
 from omnigraph.execution.load.stage.sinks import without_rows
+from omnigraph.execution.spark.remote import is_remote
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.steps.group_files import group_small_files
@@ -135,11 +137,21 @@ class SparkExecutor(Executor):
             order.vectors,
             self._skip_by_split(order.skip or frozenset()),
             PatchedTables(base.view_pinned()) if order.mode == "patch" else None,
+            self._count_rows(),
         )
         outcomes, keys = self._run(order, base, task)
         self._firsts = first_places(self._splits, outcomes)
         spark = self._spark if isinstance(keys, JoinedKeys) else None
         return collect(order, outcomes, self._firsts, keys, spark)
+
+    def _count_rows(self) -> Any:
+        """Return what counts the rows of tasks while they end, if somebody watches and Spark can."""
+        progress = watched_progress()
+        if progress is None or self._spark is None or is_remote(self._spark):
+            return None
+        counter = self._spark.sparkContext.accumulator(0)
+        progress.rows_elsewhere = lambda: int(counter.value)
+        return counter
 
     def _skip_by_split(self, places: frozenset[int]) -> dict[int, frozenset[int]]:
         skip: dict[int, set[int]] = {}

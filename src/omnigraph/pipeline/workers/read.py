@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +46,8 @@ class ReadTask:
     """By split, the numbers of records that are left out and sent back."""
     patched: PatchedTables | None = None
     """What patches are completed from."""
+    rows: Any = None
+    """An accumulator of Spark that counts the rows for whoever watches."""
     folder: str | None = field(default_factory=own_folder)
     """The folder that relative paths start from: the program's, since a worker has its own."""
 
@@ -70,6 +73,8 @@ class ReadTask:
             if error.retryable:
                 raise
             outcome = SplitOutcome(number, error=error)
+        if self.rows is not None:
+            self.rows.add(outcome.records)
         yield from encode(outcome, hashes)
 
     def _sink_of(self) -> Callable[[TableType], FragmentSink] | None:

@@ -17,6 +17,7 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.keys.key_spool import KeyBudget
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.parse.strict_json import BadRecord, RecordReader, Row, parse_line
+from omnigraph.execution.load.progress import watched_progress
 from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.stage.intake import Sink, TableIntake, find_nothing_pending
 from omnigraph.execution.load.stage.parallel_blocks import Read, read_ahead
@@ -63,10 +64,12 @@ class SplitTask:
 
     def run(self, skip: frozenset[int] = frozenset(), skipped: Skipped = ignore) -> None:
         """Send every record to its table's intake; those at the places `skip` go to `skipped`."""
-        places = sorted(skip)
+        places, progress = sorted(skip), watched_progress()
         for block, found in self._read_blocks():
             checkpoint()
             self.records += block.count
+            if progress is not None:
+                progress.rows += block.count
             if found is None or bisect_left(places, block.first) < bisect_left(places, block.last + 1):
                 for place, record, types, bad in block.records():
                     self.occurring.update(types)
