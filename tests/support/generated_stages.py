@@ -52,8 +52,8 @@ class Stages:
         items: list[str] = []
         found: list[Variable] = []
         for item in scope:
-            if self.chance(3):
-                continue
+            if self.chance(3) or item.kind == "path":
+                continue  # of a path only what is read of it goes on
             name = item.name
             if self.chance(6):
                 name = self.new_name([*scope, *found])
