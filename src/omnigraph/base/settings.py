@@ -81,6 +81,9 @@ class Settings:
         0, "requests to an embedding provider in a minute; 0 for any number"
     )
     embedding_cache_bytes: int = _setting(67_108_864, "memory for the vectors of texts that were seen before")
+    blob_source_bytes: int = _setting(
+        67_108_864, "largest file that a blob is read from, given by its address"
+    )
     lineage_seconds: float = _setting(5.0, "how long a load waits for who takes its lineage events")
     spark_load_bytes: int = _setting(
         536_870_912, "bytes of files from which on a load runs on Spark by itself"

@@ -19,6 +19,7 @@ from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from omnigraph.base.errors import BadInput, Unavailable
+from omnigraph.graph.write.integrity.blob_sources import forbid_files
 from omnigraph.server.app import ServerConfig, create_app
 from omnigraph.server.graphs import name_graphs
 from omnigraph.server.identity import Tokens, read_tokens
@@ -53,6 +54,7 @@ class ServeRequest:
 def serve(request: ServeRequest, announce: Callable[[str], None]) -> None:
     """Serve until a signal asks to stop; `announce` is told the address as soon as it is bound."""
     name_graphs(request.graphs)
+    forbid_files()
     if request.token_file is not None:
         read_tokens(Path(request.token_file))  # what is wrong is said here, not by a worker
     host, port = _read_bind(request.bind)

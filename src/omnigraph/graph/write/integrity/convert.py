@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from omnigraph.base.blob_text import blob_from_text
+from omnigraph.base.blob_text import blob_from_text, is_blob_text
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.accept import Fault, Refused, accept
 from omnigraph.compiler.values.kinds import kind_of
+from omnigraph.graph.write.integrity.blob_sources import read_source
 
 _DATE_FORMS = {Scalar.DATE: "YYYY-MM-DD", Scalar.DATETIME: "ISO 8601, such as 2026-01-31T12:00:00Z"}
 _REASONS = {
@@ -24,7 +25,7 @@ def convert(value: Any, type_: PropertyType) -> Any:
         found = accept(value, type_)
     except Refused as refused:
         raise ValueError(_explain(refused, type_)) from None
-    return blob_from_text(found) if type_.scalar is Scalar.BLOB and isinstance(found, str) else found
+    return _read_blob(found) if type_.scalar is Scalar.BLOB and isinstance(found, str) else found
 
 
 def _explain(refused: Refused, type_: PropertyType) -> str:
@@ -57,3 +58,7 @@ def describe_expected(type_: PropertyType, fault: Fault = Fault.KIND) -> str:
     if type_.scalar is Scalar.BLOB:
         return "bytes or a string"
     return "true or false" if type_.scalar is Scalar.BOOL else "a string"
+
+
+def _read_blob(text: str) -> bytes:
+    return blob_from_text(text) if is_blob_text(text) else read_source(text)
