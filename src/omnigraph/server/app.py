@@ -30,6 +30,7 @@ from omnigraph.server.routes import (
     blobs,
     branches,
     commits,
+    entities,
     feed,
     jobs,
     lance,
@@ -84,7 +85,7 @@ def create_app(config: ServerConfig) -> FastAPI:
         AllowedAddresses(config.allowed),
         config.limits.jobs,
     )
-    for part in (reads, writes, branches, commits, feed, blobs, schema, maintenance, jobs):
+    for part in (reads, writes, branches, commits, feed, blobs, entities, schema, maintenance, jobs):
         app.include_router(part.router, prefix="/graphs/{graph}")
     app.include_router(lance.router)
     app.include_router(status.router)

@@ -132,3 +132,26 @@ def test_an_etag_says_whether_bytes_are_the_same(client: TestClient, blob: dict[
     assert client.put(f"{BASE}/blob", params=blob, content=b"x", headers={"If-Match": tag}).status_code == 412
     after = client.get(f"{BASE}/blob", params=blob, headers={"If-None-Match": tag})
     assert (after.status_code, after.content) == (200, b"new")
+
+
+def test_one_entity_is_shown_over_time_and_put_back(
+    client: TestClient, graph: og.Graph, blob: dict[str, str]
+) -> None:
+    first = graph.snapshot().commit_id
+    changed = graph.mutate('query q() { update Doc set { size: 1 } where name = "a" }').commit_id
+    where = {"type": "Doc", "id": blob["id"]}
+    shown = client.get(f"{BASE}/entity", params=where).json()
+    assert (shown["kind"], shown["properties"]["size"], shown["commit"]) == ("node", 1, changed)
+    assert client.get(f"{BASE}/entity/edges", params=where).json()["edges"] == []
+    history = client.get(f"{BASE}/entity/history", params=where).json()["changes"]
+    assert len(history) == 2
+    assert client.get(f"{BASE}/entity/blame", params=where).json()["properties"]["size"]["id"] == changed
+    before = client.get(f"{BASE}/entity", params={**where, "snapshot": first}).json()
+    assert before["properties"]["size"] == str(2**60)
+    reset = client.post(
+        f"{BASE}/entity/reset", params=where, json={"revision": first}, headers={"Idempotency-Key": "k"}
+    )
+    assert reset.status_code == 200, reset.text
+    assert graph.entity("Doc", blob["id"]).properties["size"] == 2**60
+    assert client.get(f"{BASE}/entity", params={"type": "Doc", "id": "nope"}).status_code == 404
+    assert client.get(f"{BASE}/entity", params={"type": "Nope", "id": "x"}).status_code == 404
