@@ -1,0 +1,495 @@
+// Made by scripts/typescript_client.py from the description of the server's routes: do not edit.
+
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type JsonObject = { [name: string]: Json };
+
+/** An error that a server tells: `code` is stable, `retryable` says whether to ask again. */
+export class OmniGraphError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly code: string,
+    readonly retryable: boolean,
+    readonly details: JsonObject,
+  ) {
+    super(message);
+    this.name = "OmniGraphError";
+  }
+}
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  headers?: Record<string, string>;
+}
+
+/** A block of another graph's feed, in all its parts. */
+export interface ApplyBody {
+  parts: JsonObject[];
+  branch?: string | null;
+  message?: string | null;
+}
+
+/** A branch to make; it begins at a branch's head, a version of it, a commit or a tag. */
+export interface BranchBody {
+  name: string;
+  from?: string | null;
+  commit?: string | null;
+  tag?: string | null;
+  version?: number | null;
+}
+
+/** What to keep. */
+export interface CleanupBody {
+  keep?: number | null;
+  older_than?: string | null;
+  dry_run?: boolean;
+  message?: string | null;
+}
+
+/** Which vectors to compute. */
+export interface EmbedBody {
+  branch?: string | null;
+  types?: string[] | null;
+  reembed?: boolean;
+  message?: string | null;
+}
+
+/** A read query whose plan is asked for; with `analyze` it is run. */
+export interface ExplainBody {
+  query: string;
+  name?: string | null;
+  params?: JsonObject | null;
+  branch?: string | null;
+  snapshot?: string | null;
+  analyze?: boolean;
+  /** Seconds. */
+  timeout?: number | null;
+  optimise?: boolean;
+}
+
+/** Which records to send. */
+export interface ExportBody {
+  branch?: string | null;
+  snapshot?: string | null;
+  type_names?: string[] | null;
+}
+
+/** What to merge, and how. */
+export interface MergeBody {
+  source: string;
+  target?: string;
+  delete_branch?: boolean;
+  strategy?: "entity" | "property" | "ours" | "theirs";
+  resolutions?: JsonObject[] | null;
+  dry_run?: boolean;
+  message?: string | null;
+  /** Noted in the commit. */
+  metadata?: { [name: string]: string } | null;
+}
+
+/** A mutation query. */
+export interface MutateBody {
+  query: string;
+  name?: string | null;
+  params?: JsonObject | null;
+  branch?: string | null;
+  message?: string | null;
+  /** Noted in the commit. */
+  metadata?: { [name: string]: string } | null;
+  retry?: number;
+}
+
+/** Which branch to optimize, and whether only indexes are meant. */
+export interface OptimizeBody {
+  branch?: string | null;
+  indexes_only?: boolean;
+  engine?: "auto" | "local" | "spark";
+}
+
+/** Where a commit is taken back, or brought to. */
+export interface PickBody {
+  branch?: string | null;
+  strategy?: "entity" | "property" | "ours" | "theirs";
+  resolutions?: JsonObject[] | null;
+  dry_run?: boolean;
+  message?: string | null;
+  /** Noted in the commit. */
+  metadata?: { [name: string]: string } | null;
+}
+
+/** A read query, and what it is asked of. */
+export interface QueryBody {
+  query: string;
+  name?: string | null;
+  params?: JsonObject | null;
+  branch?: string | null;
+  /** A commit, a tag, or what else stands for a commit. */
+  snapshot?: string | null;
+  /** Seconds. */
+  timeout?: number | null;
+  optimise?: boolean;
+  engine?: "auto" | "local" | "spark";
+  /** Whether NDJSON and Arrow are sent while rows are made; otherwise when all are there. */
+  stream?: boolean;
+  /** Rows of a batch of a stream. */
+  batch_rows?: number;
+}
+
+/** What a branch should begin after. */
+export interface RebaseBody {
+  onto?: string;
+  strategy?: "entity" | "property" | "ours" | "theirs";
+  resolutions?: JsonObject[] | null;
+  dry_run?: boolean;
+}
+
+/** Another name for a branch. */
+export interface RenameBody {
+  name: string;
+}
+
+/** Whether to fix what needs no guess, and whether to read every byte. */
+export interface RepairBody {
+  confirm?: boolean;
+  scrub?: boolean;
+}
+
+/** The commit whose content a branch gets. */
+export interface ResetBody {
+  commit: string;
+  dry_run?: boolean;
+  message?: string | null;
+  /** Noted in the commit. */
+  metadata?: { [name: string]: string } | null;
+}
+
+/** Another schema, and what it may take away. */
+export interface SchemaBody {
+  schema_source: string;
+  branch?: string | null;
+  allow_drop?: boolean;
+  allow_data_loss?: boolean;
+  mode?: "replace" | "extend";
+  /** What errors call the text. */
+  file?: string;
+  message?: string | null;
+  /** Noted in the commit. */
+  metadata?: { [name: string]: string } | null;
+}
+
+/** A name for a commit, or for a branch's head. */
+export interface TagBody {
+  name: string;
+  commit?: string | null;
+  branch?: string | null;
+}
+
+/** The routes of one server. Integers beyond 2^53 - 1 are strings. */
+export class OmniGraphClient {
+  constructor(
+    private readonly address: string,
+    private readonly token?: string,
+    private readonly fetcher: typeof fetch = fetch,
+  ) {}
+
+  private async send(
+    method: string,
+    path: string,
+    query: Record<string, unknown>,
+    headers: Record<string, unknown>,
+    body: BodyInit | undefined,
+    options: CallOptions,
+  ): Promise<Response> {
+    const asked = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) {
+      for (const item of Array.isArray(value) ? value : [value]) {
+        if (item !== undefined && item !== null) asked.append(name, String(item));
+      }
+    }
+    const sent: Record<string, string> = { ...options.headers };
+    for (const [name, value] of Object.entries(headers)) {
+      if (value !== undefined && value !== null) sent[name] = String(value);
+    }
+    if (this.token !== undefined) sent["Authorization"] = `Bearer ${this.token}`;
+    const text = asked.toString();
+    const address = this.address.replace(/\/+$/, "") + path + (text ? `?${text}` : "");
+    const answer = await this.fetcher(address, { method, headers: sent, body, signal: options.signal });
+    if (!answer.ok) throw await readError(answer);
+    return answer;
+  }
+
+  /** Return which graph this is, and which branch a handle on it would work on. */
+  async showGraph(given: { graph: string; branch?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}`, { "branch": given.branch }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Run a read query; `Accept` chooses JSON, NDJSON or an Arrow stream. */
+  async runQuery(given: { graph: string; accept?: string | null; omnigraphHandle?: string | null; body: QueryBody }, options: CallOptions = {}): Promise<Response> {
+    return this.send("POST", `/graphs/${inPath(given.graph)}/query`, {}, { "Content-Type": "application/json", "accept": given.accept, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options);
+  }
+
+  /** Return the plan of a read query. */
+  async explainQuery(given: { graph: string; omnigraphHandle?: string | null; body: ExplainBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/explain`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Return the tables of a commit, sorted by key. */
+  async showSnapshot(given: { graph: string; branch?: string | null; commit?: string | null; version?: number | null; tag?: string | null; timestamp?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/snapshot`, { "branch": given.branch, "commit": given.commit, "version": given.version, "tag": given.tag, "timestamp": given.timestamp }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return which types an export would send, and of which commit. */
+  async showExported(given: { graph: string; omnigraphHandle?: string | null; body: ExportBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/export/types`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Send every node and edge, in the load format. */
+  async exportGraph(given: { graph: string; omnigraphHandle?: string | null; body: ExportBody }, options: CallOptions = {}): Promise<Response> {
+    return this.send("POST", `/graphs/${inPath(given.graph)}/export`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options);
+  }
+
+  /** Run a mutation query as one commit. */
+  async runMutation(given: { graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: MutateBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/mutate`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Load the body as one commit: graph records as NDJSON, or rows of one type as CSV, Parquet or Arrow. */
+  async loadRecords(given: { format: "ndjson" | "csv" | "parquet" | "arrow"; graph: string; mode: "append" | "merge" | "patch" | "overwrite"; branch?: string | null; from?: string | null; type?: string | null; message?: string | null; engine?: "auto" | "local" | "spark"; onError?: "fail" | "quarantine"; mapping?: string | null; rules?: string | null; metadata?: string | null; source?: string | null; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: BodyInit }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/load/${inPath(given.format)}`, { "mode": given.mode, "branch": given.branch, "from": given.from, "type": given.type, "message": given.message, "engine": given.engine, "on_error": given.onError, "mapping": given.mapping, "rules": given.rules, "metadata": given.metadata, "source": given.source }, { "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, given.body, options)).json()) as JsonObject;
+  }
+
+  /** Return the names of all branches. */
+  async listBranches(given: { graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/branches`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Make a branch. */
+  async createBranch(given: { graph: string; omnigraphHandle?: string | null; body: BranchBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Bring what a branch has done into another, as one commit. */
+  async mergeBranch(given: { graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: MergeBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/merge`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Return where a branch stands: ahead, behind, last writer. */
+  async describeBranch(given: { name: string; graph: string; comparedWith?: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/info`, { "compared_with": given.comparedWith }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Give a branch another name. */
+  async renameBranch(given: { name: string; graph: string; omnigraphHandle?: string | null; body: RenameBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/rename`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Give a branch the content and schema of a commit, as a new commit. */
+  async resetBranch(given: { name: string; graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: ResetBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/reset`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Make the commits of a branch again on top of another's head. */
+  async rebaseBranch(given: { name: string; graph: string; omnigraphHandle?: string | null; body: RebaseBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/rebase`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Bring a deleted branch back. */
+  async restoreBranch(given: { name: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/restore`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Delete a branch. */
+  async deleteBranch(given: { name: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<void> {
+    await this.send("DELETE", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options);
+  }
+
+  /** Return all tags. */
+  async listTags(given: { graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/tags`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Name a commit. */
+  async createTag(given: { graph: string; omnigraphHandle?: string | null; body: TagBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/tags`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Remove a name. */
+  async deleteTag(given: { name: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<void> {
+    await this.send("DELETE", `/graphs/${inPath(given.graph)}/tags/${inPath(given.name)}`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options);
+  }
+
+  /** Return the commits that a branch's head, or `start`, can reach, newest first, a page at a time. All pages are of the head that the first one saw. */
+  async listCommits(given: { graph: string; branch?: string | null; actor?: string | null; limit?: number; start?: string | null; where?: string | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/commits`, { "branch": given.branch, "actor": given.actor, "limit": given.limit, "start": given.start, "where": given.where, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return one commit, of any branch. */
+  async showCommit(given: { commit: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/commits/${inPath(given.commit)}`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return what a commit made different from its first parent, a page at a time. */
+  async showChanges(given: { commit: string; graph: string; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; limit?: number | null; maxBytes?: number | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/commits/${inPath(given.commit)}/changes`, { "kinds": given.kinds, "types": given.types, "ops": given.ops, "limit": given.limit, "max_bytes": given.maxBytes, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Take the change of one commit back from a branch. */
+  async revertCommit(given: { commit: string; graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: PickBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/commits/${inPath(given.commit)}/revert`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Bring the change of one commit to a branch. */
+  async pickCommit(given: { commit: string; graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: PickBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/commits/${inPath(given.commit)}/cherry-pick`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Return the changes from one branch or commit to another, a page at a time. */
+  async showDiff(given: { graph: string; from: string; to: string; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; images?: boolean; limit?: number | null; maxBytes?: number | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/diff`, { "from": given.from, "to": given.to, "kinds": given.kinds, "types": given.types, "ops": given.ops, "images": given.images, "limit": given.limit, "max_bytes": given.maxBytes, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return how many changes there are by table, and how the schema differs. */
+  async sumDiff(given: { graph: string; from: string; to: string; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; counts?: boolean; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/diff/summary`, { "from": given.from, "to": given.to, "kinds": given.kinds, "types": given.types, "ops": given.ops, "counts": given.counts }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return what a branch committed after a cursor. */
+  async pollChanges(given: { graph: string; branch?: string | null; cursor?: string | null; start?: string | null; pageToken?: string | null; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; limit?: number | null; maxBytes?: number | null; commits?: number | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/changes`, { "branch": given.branch, "cursor": given.cursor, "start": given.start, "page_token": given.pageToken, "kinds": given.kinds, "types": given.types, "ops": given.ops, "limit": given.limit, "max_bytes": given.maxBytes, "commits": given.commits }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Send every entity of a branch's head, then the cursor from which the feed continues. */
+  async takeBaseline(given: { graph: string; branch?: string | null; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<Response> {
+    return this.send("POST", `/graphs/${inPath(given.graph)}/changes/baseline`, { "branch": given.branch, "kinds": given.kinds, "types": given.types, "ops": given.ops }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options);
+  }
+
+  /** Carry out a block of another graph's feed on this one; one that is there already changes nothing. */
+  async applyChanges(given: { graph: string; omnigraphHandle?: string | null; body: ApplyBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/changes/apply`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Return the bytes of a blob; with `Range`, some of them. */
+  async readBlob(given: { graph: string; entity: "node" | "edge"; type: string; id: string; property: string; branch?: string | null; snapshot?: string | null; range?: string | null; ifNoneMatch?: string | null; ifRange?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<Response> {
+    return this.send("GET", `/graphs/${inPath(given.graph)}/blob`, { "entity": given.entity, "type": given.type, "id": given.id, "property": given.property, "branch": given.branch, "snapshot": given.snapshot }, { "range": given.range, "if-none-match": given.ifNoneMatch, "if-range": given.ifRange, "omnigraph-handle": given.omnigraphHandle }, undefined, options);
+  }
+
+  /** Return the size of a blob, and whether there is one. */
+  async showBlob(given: { graph: string; entity: "node" | "edge"; type: string; id: string; property: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<Response> {
+    return this.send("HEAD", `/graphs/${inPath(given.graph)}/blob`, { "entity": given.entity, "type": given.type, "id": given.id, "property": given.property, "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options);
+  }
+
+  /** Store the body as the bytes of a blob, as one commit; a text as a load takes it (`base64:…`). */
+  async putBlob(given: { graph: string; message?: string | null; entity: "node" | "edge"; type: string; id: string; property: string; branch?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; ifMatch?: string | null; omnigraphHandle?: string | null; body: BodyInit }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("PUT", `/graphs/${inPath(given.graph)}/blob`, { "message": given.message, "entity": given.entity, "type": given.type, "id": given.id, "property": given.property, "branch": given.branch }, { "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit, "if-match": given.ifMatch, "omnigraph-handle": given.omnigraphHandle }, given.body, options)).json()) as JsonObject;
+  }
+
+  /** Set a blob to null as one commit. */
+  async clearBlob(given: { graph: string; message?: string | null; entity: "node" | "edge"; type: string; id: string; property: string; branch?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; ifMatch?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("DELETE", `/graphs/${inPath(given.graph)}/blob`, { "message": given.message, "entity": given.entity, "type": given.type, "id": given.id, "property": given.property, "branch": given.branch }, { "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit, "if-match": given.ifMatch, "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return the size of a blob, null when there is none, and the commit that it is of. */
+  async describeBlob(given: { graph: string; entity: "node" | "edge"; type: string; id: string; property: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/blob/info`, { "entity": given.entity, "type": given.type, "id": given.id, "property": given.property, "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return the text of the schema, and its compiled form, which has the identities of types. */
+  async showSchema(given: { graph: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/schema`, { "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return the steps that would lead to another schema. */
+  async planSchema(given: { graph: string; omnigraphHandle?: string | null; body: SchemaBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/schema/plan`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Change the schema of a branch, and the data with it, in one commit. */
+  async applySchema(given: { graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: SchemaBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/schema/apply`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Join fragments, fold new rows into indexes and build declared ones. */
+  async optimizeGraph(given: { graph: string; omnigraphHandle?: string | null; body: OptimizeBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/optimize`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Compute the missing vectors of `@embed` properties as one commit, or all with `reembed`. */
+  async embedTexts(given: { graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: EmbedBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/embed`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Drop old commits and remove files that nothing needs. */
+  async cleanGraph(given: { graph: string; omnigraphHandle?: string | null; body: CleanupBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/cleanup`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Verify the whole graph, and perhaps fix what needs no guess. */
+  async repairGraph(given: { graph: string; omnigraphHandle?: string | null; body: RepairBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/repair`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Load the body, or files at an address, as one commit; the request is answered when the job is there. */
+  async beginLoad(given: { graph: string; format: "ndjson" | "csv" | "parquet" | "arrow"; mode: "append" | "merge" | "patch" | "overwrite"; address?: string | null; branch?: string | null; from?: string | null; type?: string | null; message?: string | null; engine?: "auto" | "local" | "spark"; onError?: "fail" | "quarantine"; mapping?: string | null; rules?: string | null; metadata?: string | null; source?: string | null; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/jobs/load`, { "format": given.format, "mode": given.mode, "address": given.address, "branch": given.branch, "from": given.from, "type": given.type, "message": given.message, "engine": given.engine, "on_error": given.onError, "mapping": given.mapping, "rules": given.rules, "metadata": given.metadata, "source": given.source }, { "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Begin what the route of the same name does, as a job: `{}` where nothing need be said. */
+  async beginJob(given: { kind: "optimize" | "embed" | "cleanup" | "repair" | "backup" | "export" | "merge" | "schema"; graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: JsonObject }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/jobs/${inPath(given.kind)}`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Return the jobs of the graph, newest first, a page at a time. */
+  async listJobs(given: { graph: string; state?: "queued" | "running" | "succeeded" | "failed" | "cancelled" | null; kind?: string | null; limit?: number; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/jobs`, { "state": given.state, "kind": given.kind, "limit": given.limit, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return how a job stands, and what came of it. */
+  async showJob(given: { id: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/jobs/${inPath(given.id)}`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Ask a job to stop: it does at its next checkpoint, and what it has not published by then never is. */
+  async cancelJob(given: { id: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/jobs/${inPath(given.id)}/cancel`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Send what happens to a job, as it happens, until its end (`text/event-stream`). */
+  async followJob(given: { id: string; graph: string; lastEventId?: number | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<Response> {
+    return this.send("GET", `/graphs/${inPath(given.graph)}/jobs/${inPath(given.id)}/events`, {}, { "last-event-id": given.lastEventId, "omnigraph-handle": given.omnigraphHandle }, undefined, options);
+  }
+
+  /** Say that the server works, and which graphs it could not open. */
+  async showHealth(given: Record<string, never> = {}, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/healthz`, {}, {}, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Say whether requests should be sent here; a worker that stops says 503 (`unavailable`). */
+  async showReadiness(given: Record<string, never> = {}, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/readyz`, {}, {}, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return the metrics of all workers, as Prometheus reads them. */
+  async showMetrics(given: Record<string, never> = {}, options: CallOptions = {}): Promise<Response> {
+    return this.send("GET", `/metrics`, {}, {}, undefined, options);
+  }
+
+  /** Return the graphs that are served. */
+  async listGraphs(given: Record<string, never> = {}, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs`, {}, {}, undefined, options)).json()) as JsonObject;
+  }
+}
+
+function inPath(name: string): string {
+  return name.split("/").map(encodeURIComponent).join("/");
+}
+
+async function readError(answer: Response): Promise<OmniGraphError> {
+  const told = await answer.json().catch(() => ({}));
+  return new OmniGraphError(
+    told.error ?? `the server answered with status ${answer.status}`,
+    answer.status,
+    String(told.code ?? "unavailable"),
+    told.retryable ?? false,
+    told.details ?? {},
+  );
+}

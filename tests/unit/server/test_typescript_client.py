@@ -1,0 +1,19 @@
+"""The TypeScript client is what its script makes of the description of today."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+SCRIPT = Path(__file__).parents[3] / "scripts" / "typescript_client.py"
+
+
+def test_the_committed_client_is_current() -> None:
+    made = runpy.run_path(str(SCRIPT))
+    text = made["write_client"]()
+    assert made["TARGET"].read_text(encoding="utf-8") == text, "run scripts/typescript_client.py"
+    assert (
+        "async createBranch(given: { graph: string; omnigraphHandle?: string | null; body: BranchBody }"
+        in text
+    )
+    assert "export interface QueryBody {" in text
