@@ -64,8 +64,6 @@ def test_no_damage_gives_a_wrong_answer_and_a_scrub_names_all_that_matters(
 def _is_told(path: str, found: list[tuple[str, str]]) -> bool:
     """Say whether the loss of a whole control object is told, by what it leaves behind."""
     codes, named = {code for code, _ in found}, {where for _, where in found}
-    if path == "__manifest/graph.json":
-        return codes == {"not_a_graph"}
     if path.startswith("__manifest/branches/"):
         return "branch_lost" in codes  # by its chain
     if path.startswith(("__manifest/tags/", "__manifest/names/", "__manifest/hints/")):

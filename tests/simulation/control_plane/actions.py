@@ -197,6 +197,10 @@ def _pick(world: World, op: Op, message: str) -> Any:
     return kernel.pick(world.opened(), op.branch, op.other, op.back)
 
 
+def _rename(world: World, op: Op, message: str) -> None:
+    kernel.rename(world.opened(), op.branch, op.other)
+
+
 def _restore(world: World, op: Op, message: str) -> Any:
     return kernel.restore(world.opened(), op.branch)
 
@@ -260,6 +264,7 @@ _ACTIONS = {
     "pick": _pick,
     "delete": _delete,
     "restore": _restore,
+    "rename": _rename,
     "tag": _tag,
     "untag": _untag,
     "cleanup": _cleanup,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from omnigraph.graph.manifest import format as stored_format
+from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
+from omnigraph.graph.manifest.refs import BranchRef
 from simulation.control_plane import kernel
 from simulation.control_plane.store import SimulatedStore
 
@@ -21,6 +24,8 @@ class Archive:
     """By chain: the one in which a rebased branch goes on."""
     ended: set[str]
     """Chains of deleted branches."""
+    brought_back: dict[str, str] = field(default_factory=dict)
+    """By chain of a deleted branch: the one of the branch that was made of it, under its name or another."""
 
     @staticmethod
     def of(store: SimulatedStore) -> Archive:
@@ -36,6 +41,11 @@ class Archive:
                 made.after[record.incarnation] = record.successor.incarnation
             elif record.closed:
                 made.ended.add(record.incarnation)
+        for path, data in store.written:
+            if path.startswith(f"{layout.BRANCHES}/"):
+                ref = stored_format.decode_value(data, path, "branch ref", BranchRef)
+                if ref.predecessors and ref.predecessors[0] in made.ended and not (ref.making or ref.deleted):
+                    made.brought_back[ref.predecessors[0]] = ref.incarnation
         return made
 
     def ancestors(self, head: CommitRef) -> Iterator[CommitRecord]:
@@ -54,8 +64,8 @@ class Archive:
 
     def last_chain(self, incarnation: str) -> str:
         """Return the chain in which a branch is now that was once in this one."""
-        while incarnation in self.after:
-            incarnation = self.after[incarnation]
+        while (following := self.after.get(incarnation) or self.brought_back.get(incarnation)) is not None:
+            incarnation = following
         return incarnation
 
     def has_ended(self, incarnation: str) -> bool:

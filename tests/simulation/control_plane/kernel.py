@@ -19,6 +19,7 @@ from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, refuse_isolated, restore_branch
+from omnigraph.graph.branches.rename import rename_branch
 from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, CleanupRequest, cleanup
 from omnigraph.graph.maintenance.cleanup.retention import Limits
 from omnigraph.graph.manifest import layout, lineage
@@ -279,6 +280,11 @@ def pick(core: Core, branch: str, source: str, back: int) -> Merge:
 def restore(core: Core, branch: str) -> BranchRef:
     """Bring a deleted branch back."""
     return restore_branch(core.truth, branch, None)
+
+
+def rename(core: Core, branch: str, new: str) -> None:
+    """Give a branch another name."""
+    rename_branch(core.truth, branch, new, None)
 
 
 def delete(core: Core, branch: str) -> None:

@@ -394,6 +394,29 @@ def _past(draw: _Draw) -> None:
         draw.parts.append(some)
 
 
+def _renames(draw: _Draw) -> None:
+    """A branch gets another name beside writers, makers of that name, deletes and cleanups."""
+    draw.setup += [Op("create", "a", "main")]
+    draw.setup += [draw.write("a", "main") for _ in range(draw.rng.randint(1, 3))]
+    draw.parts.append([Op("rename", "a", "b")])
+    makers: Sequence[Callable[[], Op]] = (
+        draw.cleanup,
+        draw.cleanup,
+        lambda: draw.write("a", "b"),
+        lambda: draw.write("a", "b"),
+        lambda: Op("rename", "a", "b"),
+        lambda: Op("rename", "b", "a"),
+        lambda: Op("create", str(draw.one("a", "b", "c")), str(draw.one("main", "a"))),
+        lambda: Op("delete", str(draw.one("a", "b"))),
+        lambda: Op("restore", str(draw.one("a", "b"))),
+        lambda: draw.merge(str(draw.one("a", "b"))),
+        lambda: Op("rebase", str(draw.one("a", "b")), "main"),
+    )
+    for _ in range(draw.rng.randint(1, 3)):
+        some = [makers[int(draw.rng.random() * len(makers))]() for _ in range(draw.rng.randint(1, 3))]
+        draw.parts.append(some)
+
+
 THEMES: dict[str, Callable[[_Draw], None]] = {
     "mixed": _mixed,
     "merges": _merges,
@@ -405,9 +428,10 @@ THEMES: dict[str, Callable[[_Draw], None]] = {
     "sleepers": _sleepers,
     "drops": _drops,
     "past": _past,
+    "renames": _renames,
 }
 _WEIGHTS = (3, 3, 1, 2, 2, 2, 2, 2)
-_LATER = {"drops": 0.08, "past": 0.16}
+_LATER = {"drops": 0.08, "past": 0.16, "renames": 0.24}
 """Themes that came later, up to which lot; histories of others are what they were before there were any."""
 
 

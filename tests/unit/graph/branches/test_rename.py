@@ -8,8 +8,9 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import failpoints
-from omnigraph.base.failpoints import InjectedFault
+from omnigraph.base.failpoints import Failpoint, InjectedFault
 from support.care import at_once
+from support.interleaving import at
 
 PEOPLE = "node Person { name: String @key }"
 NAMES = "query q() { match { $p: Person } return { $p.name as name } order { name } }"
@@ -119,3 +120,21 @@ def test_reset_is_a_new_commit_with_the_content_of_an_old_one(graph: og.Graph, b
     assert (shown.operation, shown.message, shown.version) == ("reset", "undo", head + 1)
     assert graph.branches.reset(branch, first).commit_id is None
     assert "age" not in og.open(graph.uri, branch=branch).schema.source
+
+
+@pytest.mark.parametrize("point", ["branch.rename.after_hold", "branch.rename.after_delete"])
+def test_a_cleanup_beside_a_rename_leaves_the_branch_its_history(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    at_once(monkeypatch)
+    graph.branches.create("old")
+    for name in "abc":
+        _put(graph, name, "old")
+    before = [commit.id for commit in graph.commits.list("old") if not commit.maintenance]
+    at(Failpoint(point), lambda: og.open(graph.uri).cleanup())
+    graph.branches.rename("old", "new")
+    after = [commit.id for commit in graph.commits.list("new") if not commit.maintenance]
+    assert after == before
+    for commit in after:
+        assert graph.snapshot(commit=commit).table("node:Person").count() >= 0
+    assert og.open(graph.uri).repair(scrub=True).ok

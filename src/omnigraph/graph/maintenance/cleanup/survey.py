@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from omnigraph.base.errors import BranchGone, CorruptState, NotFound
+from omnigraph.graph.branches.rename import RENAMES
 from omnigraph.graph.maintenance.cleanup.retention import ChainView, RetentionRoots
 from omnigraph.graph.maintenance.missing_commits import (
     Listing,
@@ -66,6 +67,8 @@ class LiveNames:
         # A branch that is made, or rebased, has the history of what it begins from as soon as it is.
         heads += [ref.fork for ref in self.refs if ref.making and ref.fork is not None]
         heads += [ref.onto.fork for ref in self.refs if ref.onto is not None]
+        # A branch that is being renamed stands under no name for a moment.
+        heads += [tag.ref for tag in self.tags if tag.name.startswith(RENAMES)]
         return RetentionRoots(
             heads,
             [ref for ref in pinned if ref is not None],
