@@ -19,6 +19,8 @@ def is_blob_text(text: str) -> bool:
 
 def blob_from_text(text: str) -> bytes:
     """Return the bytes that a text stands for, or raise ValueError with what is wrong."""
+    if not is_blob_text(text):
+        raise ValueError("is not bytes: write base64:…")
     try:
         return base64.b64decode(text[len(_PREFIX) :], validate=True)
     except ValueError as error:
