@@ -227,6 +227,13 @@ def state_of(graph: og.Graph, branch: str = "main") -> State:
 
 
 @pytest.fixture(scope="module")
+def start(template: Path) -> tuple[State, State]:
+    """What both branches say before a writer comes."""
+    graph = og.open(template, read_only=True)
+    return state_of(graph), state_of(graph, "side")
+
+
+@pytest.fixture(scope="module")
 def ends(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], State]:
     """What a graph says once a writer has finished."""
 
@@ -281,12 +288,13 @@ def test_a_writer_killed_anywhere_leaves_all_of_it_or_nothing(
     point: str,
     nth: int,
     template: Path,
+    start: tuple[State, State],
     ends: Callable[[str], State],
     tmp_path: Path,
     workers: Workers,
 ) -> None:
     writer, new = WRITERS[name], ends(name)
-    old, side = (state_of(og.open(template, read_only=True), branch) for branch in ("main", "side"))
+    old, side = start
     assert new != old
     root = Path(shutil.copytree(template, tmp_path / "killed"))
     reader, survivor = og.open(root, read_only=True), og.open(root, actor="survivor")
