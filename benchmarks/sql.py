@@ -54,14 +54,18 @@ def main() -> None:
         session.read.parquet(str(file)).createOrReplaceTempView("knows")
         for name, text, aim in (
             ("sum of one column", "SELECT sum(since) AS n FROM {}", 2.0),
-            ("sum where one value is", "SELECT sum(since) AS n FROM {} WHERE since = 77", 3.0),
-            ("count of groups", "SELECT count(*) AS n FROM (SELECT since FROM {} GROUP BY since)", 3.0),
+            ("sum where a column has a value", "SELECT sum(since) AS n FROM {} WHERE since = 77", None),
+            ("number of groups", "SELECT count(*) AS n FROM (SELECT since FROM {} GROUP BY since)", None),
         ):
             ours, theirs = run(session, text.format("og.main.Knows")), run(session, text.format("knows"))
             assert ours(0) == theirs(0)
             taken = [median(some) for some in interleaved(times, ours, theirs)]
             facts = f"{taken[0]:.0f} ms, {taken[1]:.0f} ms"
-            report.at_most(f"{name} / Parquet", taken[0] / taken[1], aim, facts)
+            ratio, measure = taken[0] / taken[1], f"{name} / Parquet"
+            if aim is None:
+                report.tell(measure, ratio, facts)
+            else:
+                report.at_most(measure, ratio, aim, facts)
         spark.stop()
     report.show()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from omnigraph.execution.load.progress import LoadProgress, watching
+from omnigraph.execution.load.progress import LoadProgress, watch_load
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.pipeline.session import active
 
@@ -34,7 +34,7 @@ def watch_stages(report: Report, seconds: float = _POLL_SECONDS) -> Iterator[Non
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        with watching(progress):
+        with watch_load(progress):
             yield
     finally:
         done.set()

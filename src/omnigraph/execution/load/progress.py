@@ -53,7 +53,7 @@ def begin_phase(phase: str) -> None:
 
 
 @contextmanager
-def watching(progress: LoadProgress) -> Iterator[None]:
+def watch_load(progress: LoadProgress) -> Iterator[None]:
     """Let loads inside the block say how far they are."""
     token = _watched.set(progress)
     try:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 import omnigraph as og
 from omnigraph import spark
-from omnigraph.execution.load.progress import LoadProgress, begin_phase, watching
+from omnigraph.execution.load.progress import LoadProgress, begin_phase, watch_load
 
 
 class Noted(LoadProgress):
@@ -22,7 +22,7 @@ class Noted(LoadProgress):
 
 def test_a_load_names_its_phases_with_its_rows(tmp_path: Path) -> None:
     graph = og.init(tmp_path / "graph", "node Person { name: String @key }\n")
-    with watching(noted := Noted()):
+    with watch_load(noted := Noted()):
         graph.load([{"type": "Person", "data": {"name": name}} for name in "abc"], mode="append")
     assert noted.told == [("read", 0), ("check", 3), ("write", 3), ("publish", 3)]
     assert noted.describe() == "publish: 3 rows"
