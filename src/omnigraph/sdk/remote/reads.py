@@ -45,11 +45,10 @@ def where_of(branch: str | None, snapshot: Any) -> dict[str, Any]:
 
 def ask_query(transport: Transport, body: Mapping[str, Any]) -> Result:
     """Run a read query; nothing is sent before all rows are there."""
-    with transport.stream("POST", "/query", _ARROW, {**body, "stream": False}) as answer:
-        reader = _open(answer)
-        batches = list(_batches(reader, answer))
+    # Read as a whole, its buffers are the columns: nothing is copied again.
+    reader = pa.ipc.open_stream(transport.read_bytes("/query", {**body, "stream": False}, _ARROW))
     columns, commit, engine = read_metadata(reader.schema.metadata)
-    table = pa.Table.from_batches(batches, reader.schema)
+    table = reader.read_all()
     arrays = [_as_one(column) for column in table.columns]
     return Result(decode(tuple[Column, ...], columns), arrays, commit, engine)
 

@@ -88,6 +88,11 @@ class Transport:
         given = {"Content-Type": "application/octet-stream", **headers}
         return _read_json(self._send(method, with_params(path, params), content, given, True, can_repeat))
 
+    def read_bytes(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
+        """Post a body that changes nothing, and return the bytes of the whole answer."""
+        content, given = _as_content(body)
+        return self._send("POST", path, content, {**given, **headers}, False, True).content
+
     @contextmanager
     def stream(
         self,
