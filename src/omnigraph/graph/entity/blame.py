@@ -6,29 +6,29 @@ from collections.abc import Iterable
 from typing import Any
 
 from omnigraph.graph.changes.model import Json
-from omnigraph.graph.entity.history import EntityChange
+from omnigraph.graph.entity.history import EntityStep
 from omnigraph.graph.entity.stored import StoredEntity
 from omnigraph.graph.history import Commit
 
 _ABSENT = object()
 
 
-def blame(entity: StoredEntity, changes: Iterable[EntityChange]) -> dict[str, Commit]:
+def blame(entity: StoredEntity, steps: Iterable[EntityStep]) -> dict[str, Commit]:
     """Return the commit of each property, by its name; a merge only where it made a value that no side had.
 
-    `changes` is the history of the entity; it is read as far as it is needed.
+    `steps` is the history of the entity; it is read as far as it is needed.
     """
     wanted = {item.id: item.name for item in entity.version.type.properties}
     values = _values(entity)
     found: dict[str, Commit] = {}
-    for change in changes:
-        if change.newer is None or change.came_by_merge:
+    for step in steps:
+        if step.newer is None or step.came_by_merge:
             continue
-        after, before, merged = _values(change.newer), _values(change.older), _values(change.merged)
+        after, before, merged = _values(step.newer), _values(step.older), _values(step.merged)
         for number, name in list(wanted.items()):
             value = after.get(number, _ABSENT)
             if value == values[number] and value not in (_get(before, number), _get(merged, number)):
-                found[name] = change.commit
+                found[name] = Commit.of(step.record)
                 del wanted[number]
         if not wanted:
             break

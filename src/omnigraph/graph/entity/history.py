@@ -26,64 +26,64 @@ from omnigraph.graph.opening import Core
 class EntityChange:
     """What one commit did to a node or edge, against its first parent."""
 
-    record: CommitRecord
-    older: StoredEntity | None
-    newer: StoredEntity | None
-    merged: StoredEntity | None = None
-    """The same on the branch that the commit merged."""
-
-    @property
-    def commit(self) -> Commit:
-        """The commit."""
-        return Commit.of(self.record)
-
-    @property
-    def op(self) -> ChangeOp:
-        """Insert, update or delete."""
-        if self.older is None:
-            return "insert"
-        return "delete" if self.newer is None else "update"
-
-    @property
-    def before(self) -> Json | None:
-        """The properties, and the ends of an edge, before the commit; None where it was not there."""
-        return None if self.older is None else self.older.image
-
-    @property
-    def after(self) -> Json | None:
-        """The same after the commit."""
-        return None if self.newer is None else self.newer.image
-
-    @cached_property
-    def changed(self) -> tuple[str, ...]:
-        """The names of what an update changed."""
-        if self.older is None or self.newer is None:
-            return ()
-        return tuple(self.newer.list_changed(self.older))
-
-    @cached_property
-    def came_by_merge(self) -> bool:
-        """Whether the commit only brought over what another branch has: it was changed there."""
-        return self.merged is not None and self.newer is not None and not self.newer.list_changed(self.merged)
+    commit: Commit
+    op: ChangeOp
+    changed: tuple[str, ...]
+    """The names of what an update changed."""
+    came_by_merge: bool
+    """Whether the commit only brought over what another branch has: it was changed there."""
+    before: Json | None
+    """The properties, and the ends of an edge, before the commit; None where it was not there."""
+    after: Json | None
+    """The same after the commit."""
 
     def __repr__(self) -> str:
         what = f" {', '.join(self.changed)}" if self.changed else ""
         return f"EntityChange({self.op}{what}; {self.commit!r})"
 
 
-def list_changes(
+@dataclass(frozen=True)
+class EntityStep:
+    """A commit that changed an entity, and the entity on all its sides."""
+
+    record: CommitRecord
+    older: StoredEntity | None
+    newer: StoredEntity | None
+    merged: StoredEntity | None = None
+    """The same on the branch that the commit merged."""
+
+    @cached_property
+    def came_by_merge(self) -> bool:
+        """Whether the commit only brought over what the merged branch has."""
+        return self.merged is not None and self.newer is not None and not self.newer.list_changed(self.merged)
+
+    def describe(self) -> EntityChange:
+        """Return the step as users see it."""
+        older, newer = self.older, self.newer
+        changed = () if older is None or newer is None else tuple(newer.list_changed(older))
+        return EntityChange(
+            Commit.of(self.record),
+            "insert" if older is None else "delete" if newer is None else "update",
+            changed,
+            self.came_by_merge,
+            None if older is None else older.image,
+            None if newer is None else newer.image,
+        )
+
+
+def list_steps(
     core: Core, tip: CommitRecord, key: EntityAddress, earlier: bool = False
-) -> Iterator[EntityChange]:
+) -> Iterator[EntityStep]:
     """Yield the commits that changed an entity, newest first, over both parents of merges, each once.
 
     The walk ends where the entity was inserted. With `earlier`, or when it is not there, it goes on to
     what had the same id before, which takes a look at every older version of the table.
     """
     walk = _Walk(core, key)
-    waiting: list[tuple[tuple[int, int, str], EntityChange]] = []
+    waiting: list[tuple[tuple[int, int, str], EntityStep]] = []
     seen: set[str] = set()
 
-    def push(change: EntityChange | None) -> None:
+    def push(change: EntityStep | None) -> None:
         if change is not None and change.record.commit not in seen:
             seen.add(change.record.commit)
             heapq.heappush(waiting, (_newest_first(change.record), change))
@@ -109,7 +109,7 @@ class _Walk:
         self._core, self._key = core, key
         self._past = Ancestry(core.truth.chains)
 
-    def origin(self, entity: StoredEntity) -> EntityChange:
+    def origin(self, entity: StoredEntity) -> EntityStep:
         """Return the commit that made an entity what it is."""
         record, known = entity.record, entity
         while (parent := self._parent(record)) is not None:
@@ -117,12 +117,12 @@ class _Walk:
                 older = find_entity(self._core, parent, self._key)
                 newer = self._at(record, known)
                 if older is None or newer.list_changed(older):
-                    return EntityChange(record, older, newer, self._find_merged(record))
+                    return EntityStep(record, older, newer, self._find_merged(record))
                 known = older
             record = parent
-        return EntityChange(record, None, self._at(record, known))
+        return EntityStep(record, None, self._at(record, known))
 
-    def deletion(self, absent: CommitRecord) -> EntityChange | None:
+    def deletion(self, absent: CommitRecord) -> EntityStep | None:
         """Return the newest commit, up to one at which the entity is not there, that deleted it."""
         record, tables = absent, absent.tables
         while (parent := self._parent(record)) is not None:
@@ -130,7 +130,7 @@ class _Walk:
             if former is not None and (table is None or table.pin.path != former.pin.path):
                 older = find_entity(self._core, parent, self._key)
                 if older is not None:
-                    return EntityChange(record, older, None)
+                    return EntityStep(record, older, None)
             record, tables = parent, parent.tables
         return None
 

@@ -16,7 +16,7 @@ from omnigraph.compiler.source import suggest
 from omnigraph.execution.export.export_files import records_of
 from omnigraph.graph.changes.table_version import TableVersion
 from omnigraph.graph.entity.blame import blame
-from omnigraph.graph.entity.history import EntityChange, list_changes
+from omnigraph.graph.entity.history import EntityChange, EntityStep, list_steps
 from omnigraph.graph.entity.stored import EntityAddress, StoredEntity, find_entity
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.history import Commit
@@ -107,12 +107,11 @@ class Entity:
         It ends where it was inserted. With `earlier`, or when it is not there, what had the same id
         before is looked for as well: that takes a look at every older version of its type.
         """
-        changes = list_changes(self._snapshot._core, self._snapshot.record, self._key, earlier)
-        return islice(changes, limit)
+        return (step.describe() for step in islice(self._steps(earlier), limit))
 
     def blame(self) -> dict[str, Commit]:
         """Return for each property the commit that gave it the value that it has."""
-        return blame(self._require(), self.history())
+        return blame(self._require(), self._steps())
 
     def reset(
         self, revision: str, *, message: str | None = None, metadata: Mapping[str, str] | None = None
@@ -158,6 +157,9 @@ class Entity:
                 if end == "dst" and "src" in ends and edge.source == edge.target:
                     rows = rows.filter(pc.not_equal(rows["src"], self.id))
                 yield from records_of(edge, rows)
+
+    def _steps(self, earlier: bool = False) -> Iterator[EntityStep]:
+        return list_steps(self._snapshot._core, self._snapshot.record, self._key, earlier)
 
     def _require(self) -> StoredEntity:
         if self._stored is None:
