@@ -12,6 +12,7 @@ import pytest
 from omnigraph.graph.manifest.condemned import CondemnedLists
 from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.recovery import settle
+from omnigraph.graph.write.prepare import Preparation
 from simulation.control_plane import kernel
 from simulation.control_plane.history import run_seed
 from simulation.control_plane.planted import FLAWS
@@ -29,6 +30,8 @@ _IN_A_HOLE = 12_004_612
 """A sleeper puts its record where a cleanup has removed one, and a read fails before it can know that."""
 _BETWEEN = 12_009_442
 """A cleanup is overtaken by two others between its first look at their lists and its survey."""
+_WITHOUT_SCHEMA = 41_005_389
+"""A writer sleeps while a cleanup drops the commit that it began from, with its schema."""
 _ROOT = Path(__file__).parents[3]
 
 
@@ -68,6 +71,12 @@ def test_a_cleanup_that_others_have_overtaken_is_contention(monkeypatch: pytest.
     assert not run_task(Task(_BETWEEN, 1))
     monkeypatch.setattr(CondemnedLists, "newest", lambda lists: 0)
     assert run_task(Task(_BETWEEN, 1)), "the seed tells nothing any more: look for another"
+
+
+def test_a_schema_that_went_with_its_commit_is_no_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not run_task(Task(_WITHOUT_SCHEMA, 1))
+    monkeypatch.setattr(Preparation, "raise_if_swept", lambda *given: None)
+    assert run_task(Task(_WITHOUT_SCHEMA, 1)), "the seed tells nothing any more: look for another"
 
 
 @pytest.mark.parametrize("name", sorted(FLAWS))

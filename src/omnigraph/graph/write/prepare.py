@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 
-from omnigraph.base.errors import HistoricalVersionReclaimed
+from omnigraph.base.errors import CorruptState, HistoricalVersionReclaimed
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_commit_id
 from omnigraph.base.settings import Settings
@@ -116,7 +116,9 @@ class Preparation:
 
     def raise_if_swept(self, error: Exception, origin: BranchState) -> None:
         """Raise what became of the state that a write began from, when a cleanup took files of it."""
-        if isinstance(error, HistoricalVersionReclaimed):
+        # A schema that is gone looks like a lost one; it went with the last commit that had it.
+        is_gone = isinstance(error, CorruptState) and self.truth.chains.has_dropped(origin.head.ref)
+        if is_gone or isinstance(error, HistoricalVersionReclaimed):
             now = self.truth.refresh(origin, anew=True)
             if now.head.closed:
                 raise branch_gone_error(self.request.branch) from error
