@@ -11,6 +11,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.execution.spark.column_names import names_in_spark
+from omnigraph.pipeline.datasource import GraphSource
 
 SCHEMA = "node Event { name: String @key  at: DateTime? }\n"
 NOON = "timestamp_ntz'2026-01-31 12:00:00'"
@@ -60,6 +61,14 @@ def test_columns_of_a_result_are_selected_by_their_names(session: Any, graph: og
     for frame in (source.load(), graph.query(EVENTS, engine="spark").to_spark()):
         assert frame.columns == ["e_name", "e_at"]
         assert [row.e_name for row in frame.select("e_name").collect()] == ["a"]
+
+
+def test_columns_of_a_table_come_as_declared(tmp_path: Path) -> None:
+    edge = "edge Knows: Person -> Person { until: Date?  since: Date? }\n"
+    graph = og.init(tmp_path / "declared", f"node Person {{ name: String @key  age: I32? }}\n{edge}")
+    orders = {"Person": ["id", "name", "age"], "Knows": ["id", "from", "to", "until", "since"]}
+    for table, names in orders.items():
+        assert GraphSource({"graph": graph.uri, "path": table}).schema().fieldNames() == names
 
 
 def test_a_name_that_another_column_has_keeps_its_dot() -> None:

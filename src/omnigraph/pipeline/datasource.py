@@ -46,6 +46,7 @@ from omnigraph.pipeline.options import (
     with_own_names,
 )
 from omnigraph.pipeline.spark_types import check_columns_fit, select_columns, spark_schema, spark_type
+from omnigraph.pipeline.steps.declared_order import declared_order
 from omnigraph.pipeline.steps.time_zone import keep_zone
 from omnigraph.pipeline.steps.where_option import filters_of
 from omnigraph.pipeline.workers.feed import FEED_SCHEMA, FeedScan
@@ -86,6 +87,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
             if "query" not in told and not names_stream_of_records(told):
                 table = find_table(snapshot, told.get("path"))
                 self.scan = TableScan(snapshot.namespace, table, filters_of(table, told.get("where", "[]")))
+                self.order = declared_order(table, snapshot.schema_source)
 
     @classmethod
     def name(cls) -> str:
@@ -160,7 +162,9 @@ class GraphSource(DataSource):  # type: ignore[misc]
         if self.feed is not None:
             return FEED_SCHEMA
         if self.scan is not None:
-            return spark_schema(self.scan.table)
+            places = {name: place for place, name in enumerate(self.order)}
+            fields = spark_schema(self.scan.table).fields
+            return StructType(sorted(fields, key=lambda item: places.get(item.name, -1)))
         query = compile_read_at(self._snapshot(self.commit), self.told["query"], self.told.get("name"))
         names = names_in_spark(column.name for column in query.columns)
         types = (spark_type(column.type) for column in query.columns)

@@ -20,7 +20,6 @@ from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.error_transport import note_of
 from omnigraph.pipeline.spark_types import spark_schema
 from omnigraph.pipeline.sql.conditions import is_comparable, read_conditions
-from omnigraph.pipeline.sql.declared_order import declared_order
 from omnigraph.pipeline.sql.new_types import text_without, type_text
 from omnigraph.pipeline.sql.places import (
     Namespace,
@@ -34,6 +33,7 @@ from omnigraph.pipeline.sql.places import (
 from omnigraph.pipeline.sql.procedures import PROCEDURES, row_schema
 from omnigraph.pipeline.sql.row_changes import DeletedWhere
 from omnigraph.pipeline.sql.system_tables import system_names, system_schema
+from omnigraph.pipeline.steps.declared_order import declared_order
 
 Question = Mapping[str, str]
 _COMPARABLE = {"comparable": True}
