@@ -54,6 +54,13 @@ export interface EmbedBody {
   message?: string | null;
 }
 
+/** The commit at which the entity was what it shall be. */
+export interface EntityResetBody {
+  revision: string;
+  message?: string | null;
+  metadata?: { [name: string]: string } | null;
+}
+
 /** A read query whose plan is asked for; with `analyze` it is run. */
 export interface ExplainBody {
   query: string;
@@ -391,6 +398,31 @@ export class OmniGraphClient {
   /** Return the size of a blob, null when there is none, and the commit that it is of. */
   async describeBlob(given: { graph: string; entity: "node" | "edge"; type: string; id: string; property: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/blob/info`, { "entity": given.entity, "type": given.type, "id": given.id, "property": given.property, "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return a node or edge with its properties, in the form of a load. */
+  async showEntity(given: { graph: string; type: string; id: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/entity`, { "type": given.type, "id": given.id, "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return edges of a node, as records of a load. */
+  async listEdges(given: { graph: string; types?: string[] | null; direction?: "out" | "in" | "both"; limit?: number; skip?: number; type: string; id: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/entity/edges`, { "types": given.types, "direction": given.direction, "limit": given.limit, "skip": given.skip, "type": given.type, "id": given.id, "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return the commits that changed a node or edge, newest first, with what was before and after. */
+  async showHistory(given: { graph: string; limit?: number; skip?: number; earlier?: boolean; type: string; id: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/entity/history`, { "limit": given.limit, "skip": given.skip, "earlier": given.earlier, "type": given.type, "id": given.id, "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return for each property the commit that gave it the value that it has. */
+  async showBlame(given: { graph: string; type: string; id: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/entity/blame`, { "type": given.type, "id": given.id, "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Make a node or edge what it was at another commit, as one new commit. */
+  async resetEntity(given: { graph: string; type: string; id: string; branch?: string | null; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: EntityResetBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/entity/reset`, { "type": given.type, "id": given.id, "branch": given.branch }, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Return the text of the schema, and its compiled form, which has the identities of types. */

@@ -26,9 +26,11 @@ from omnigraph.graph.handle_tags import Tags
 from omnigraph.sdk.aio.handles import HIDDEN
 from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.entities.blob import BlobHandle
+from omnigraph.sdk.entities.entity import Entity
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.remote.blob import RemoteBlob
 from omnigraph.sdk.remote.branches import RemoteBranches, RemoteTags
+from omnigraph.sdk.remote.entity import RemoteEntity
 from omnigraph.sdk.remote.graph import RemoteGraph
 from omnigraph.sdk.remote.history.changes import RemoteChanges
 from omnigraph.sdk.remote.history.commits import RemoteCommits
@@ -65,6 +67,7 @@ PAIRS: dict[str, tuple[type, type]] = {
     "changes": (Changes, RemoteChanges),
     "schema": (SchemaHandle, RemoteSchema),
     "blob": (BlobHandle, RemoteBlob),
+    "entity": (Entity, RemoteEntity),
     "diff": (Diff, RemoteDiff),
 }
 ALL = """
@@ -269,6 +272,31 @@ read(
 )
 read("a blob of a snapshot", "snapshot.blob", lambda g: photo(g.snapshot()).read())
 read("no blob", "graph.blob", lambda g: g.blob("node", "Person", "bob", "photo").size)
+read(
+    "a node",
+    "graph.entity entity.kind entity.type entity.id entity.commit_id entity.exists entity.properties "
+    "entity.ends entity.edges",
+    lambda g: [
+        (
+            (e.kind, e.type, e.id, e.commit_id, e.exists, e.properties, e.ends, repr(e)),
+            (e.edges(), e.edges(["Knows"], "in"), e.edges(direction="out", limit=1)),
+        )
+        for e in [g.entity("Person", "ada")]
+    ],
+)
+read("an edge", "graph.entity", lambda g: [(e.kind, e.ends, e.properties) for e in [g.entity("Knows", "k1")]])
+read(
+    "the past of a node",
+    "snapshot.entity entity.history entity.blame",
+    lambda g: (
+        list(g.entity("Person", "ada").history()),
+        list(g.snapshot().entity("Person", "ada").history(1, earlier=True)),
+        g.entity("Person", "ada").blame(),
+    ),
+)
+read(
+    "no node", "graph.entity", lambda g: [(e.exists, e.kind, e.commit_id) for e in [g.entity("Person", "x")]]
+)
 read("the schema", "schema.source schema.catalog", lambda g: (g.schema.source, g.schema.catalog))
 read(
     "a plan of a schema",
@@ -473,6 +501,13 @@ def _(g: Any, folder: Path) -> Any:
         return done, same, dropped, t.schema.source == SCHEMA, t.schema.plan(path, mode="extend").to_json()
 
 
+@write("entities", "entity.reset")
+def _(g: Any, folder: Path) -> Any:
+    g.mutate('query q() { update Person set { age: 7 } where name = "ada" }')
+    back = g.entity("Person", "ada").reset("HEAD~1", message="back", metadata={"why": "test"})
+    return back, g.entity("Person", "ada").properties, [c.op for c in g.entity("Person", "ada").history()]
+
+
 @write("blobs", "blob.put blob.clear")
 def _(g: Any, folder: Path) -> Any:
     blob = photo(g)
@@ -588,6 +623,10 @@ refuse("a snapshot of two things", "graph.snapshot", lambda g: g.snapshot("main"
 refuse("a moment before all", "graph.snapshot", lambda g: g.snapshot(timestamp="1990-01-01"))
 refuse("a version that is not there", "graph.snapshot", lambda g: g.snapshot(version=99))
 refuse("a blob that is null", "blob.read", lambda g: g.blob("node", "Person", "bob", "photo").read())
+refuse("a node of no type", "graph.entity", lambda g: g.entity("Persn", "ada"))
+refuse("a node that is not there", "entity.properties", lambda g: g.entity("Person", "nobody").properties)
+refuse("edges of an edge", "entity.edges", lambda g: g.entity("Knows", "k1").edges())
+refuse("a reset of a snapshot", "entity.reset", lambda g: g.snapshot().entity("Person", "ada").reset("HEAD"))
 refuse("a blob of nobody", "graph.blob", lambda g: g.blob("node", "Person", "nobody", "photo"))
 refuse("a blob that is a number", "graph.blob", lambda g: g.blob("node", "Person", "ada", "age"))
 refuse("a part of a blob", "blob.read", lambda g: photo(g).read(11))

@@ -128,9 +128,9 @@ def reset(
             revision, message=message, metadata=parse_metadata(metadata)
         )
         if as_json:
-            print_json({"commit": done.commit_id})
+            print_json({"commit": done})
         else:
-            print_text(f"commit {done.commit_id}" if done.commit_id else "nothing changed")
+            print_text(f"commit {done}" if done else "nothing changed")
 
 
 def _open(

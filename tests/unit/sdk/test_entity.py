@@ -137,7 +137,7 @@ def test_a_deleted_node_has_a_history_and_can_be_put_back(graph: og.Graph) -> No
             look()
     done = bob.reset("HEAD~1", message="it was wrong to delete bob", metadata={"task": "t-2"})
     assert graph.entity("Person", "bob").properties["age"] == 9
-    assert graph.commits.show(str(done.commit_id)).metadata["task"] == "t-2"
+    assert graph.commits.show(str(done)).metadata["task"] == "t-2"
     assert [item.op for item in graph.entity("Person", "bob").history()] == ["insert"]
     lives = [item.op for item in graph.entity("Person", "bob").history(earlier=True)]
     assert lives == ["insert", "delete", "update", "insert"]

@@ -721,10 +721,11 @@ class AsyncEntity:
 
     async def reset(
         self, revision: str, *, message: str | None = None, metadata: Mapping[str, str] | None = None
-    ) -> Load | Mutation:
+    ) -> str | None:
         """Make it what it was at another commit, as one new commit; where it was not there, it is deleted.
 
-        The edges that were deleted with a node do not come back with it."""
+        Returns the commit, None when nothing changed. The edges that were deleted with a node do not come
+        back with it."""
         ...
 
 async def aopen(

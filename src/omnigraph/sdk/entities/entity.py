@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pyarrow.compute as pc
 
@@ -24,12 +24,8 @@ from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.rows.find_rows import find_equal
 
-if TYPE_CHECKING:
-    from omnigraph.execution.load.run import Load
-    from omnigraph.execution.write.mutate import Mutation
-
 EdgeDirection = Literal["out", "in", "both"]
-_ENDS: dict[str, tuple[str, ...]] = {"out": ("src",), "in": ("dst",), "both": ("src", "dst")}
+ENDS: dict[str, tuple[str, ...]] = {"out": ("src",), "in": ("dst",), "both": ("src", "dst")}
 
 
 class Entity:
@@ -96,10 +92,10 @@ class Entity:
         """Return the edges of a node as records of a load, by type; a loop is there once."""
         if self.kind != "node":
             raise BadInput(f"{self!r} is an edge: its nodes are `ends`")
-        if direction not in _ENDS:
+        if direction not in ENDS:
             raise BadInput(f"direction is {direction!r}: use out, in or both")
         self._require()
-        return list(islice(self._edges(types, _ENDS[direction]), limit))
+        return list(islice(self._edges(types, ENDS[direction]), limit))
 
     def history(self, limit: int | None = None, *, earlier: bool = False) -> Iterator[EntityChange]:
         """Yield the commits that changed it, newest first, merged branches included, with before and after.
@@ -115,10 +111,11 @@ class Entity:
 
     def reset(
         self, revision: str, *, message: str | None = None, metadata: Mapping[str, str] | None = None
-    ) -> Load | Mutation:
+    ) -> str | None:
         """Make it what it was at another commit, as one new commit; where it was not there, it is deleted.
 
-        The edges that were deleted with a node do not come back with it.
+        Returns the commit, None when nothing changed. The edges that were deleted with a node do not come
+        back with it.
         """
         if self._write_to is None:
             raise ReadOnly("this is of a snapshot, which never changes: call g.entity(…) without one")
@@ -131,7 +128,8 @@ class Entity:
         if was._stored is None:
             text = f"query reset($id: String) {{ delete {self.type} where id = $id }}"
             params = {"id": self.id}
-            return run_mutation(graph, text, params, branch=branch, message=message, metadata=metadata)
+            done = run_mutation(graph, text, params, branch=branch, message=message, metadata=metadata)
+            return done.commit_id
         request = LoadRequest(
             source=list(records_of(was._table, was._stored.stored)),
             mode="merge",
@@ -140,7 +138,7 @@ class Entity:
             message=message,
             metadata=metadata,
         )
-        return run_load(graph, request, None)
+        return run_load(graph, request, None).commit_id
 
     def _edges(self, types: Sequence[str] | None, ends: Iterable[str]) -> Iterator[dict[str, Any]]:
         catalog = self._snapshot.catalog
@@ -165,8 +163,10 @@ class Entity:
         if self._stored is None:
             raise NotFound(
                 f"there is no {self.kind} {self.type} with the id {self.id!r} at commit {self.commit_id}",
+                kind=self.kind,
                 type=self.type,
                 id=self.id,
+                commit=self.commit_id,
             )
         return self._stored
 

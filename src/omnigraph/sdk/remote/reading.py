@@ -12,6 +12,7 @@ from omnigraph.execution.plan.explain import Explanation
 from omnigraph.execution.query_cache import compile_cached
 from omnigraph.execution.result import Result, Stream
 from omnigraph.sdk.remote.blob import RemoteBlob
+from omnigraph.sdk.remote.entity import RemoteEntity
 from omnigraph.sdk.remote.history.diff import RemoteDiff, ask_diff
 from omnigraph.sdk.remote.reads import ask_plan, ask_query, ask_stream, read_body, where_of
 from omnigraph.sdk.remote.requests.transport import Transport
@@ -120,3 +121,9 @@ class RemoteReads:
         """Return a blob of a node or edge: read it in ranges, and without `snapshot`, put or clear it."""
         where = where_of(branch, snapshot)
         return RemoteBlob(self._transport, entity, type, id, property, where, can_write=snapshot is None)
+
+    def entity(
+        self, type: str, id: str, *, branch: str | None = None, snapshot: RemoteSnapshot | str | None = None
+    ) -> RemoteEntity:
+        """Return a node or edge: properties, edges, history, blame; and without `snapshot`, reset it."""
+        return RemoteEntity(self._transport, type, id, where_of(branch, snapshot), can_write=snapshot is None)

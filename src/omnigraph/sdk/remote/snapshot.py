@@ -15,6 +15,7 @@ from omnigraph.execution.result import Result, Stream
 from omnigraph.graph.history import Commit
 from omnigraph.graph.snapshot import TableInfo
 from omnigraph.sdk.remote.blob import RemoteBlob
+from omnigraph.sdk.remote.entity import RemoteEntity
 from omnigraph.sdk.remote.reads import ask_plan, ask_query, ask_stream, read_body
 from omnigraph.sdk.remote.requests.transport import Transport
 from omnigraph.sdk.reopening import reopen_snapshot
@@ -107,6 +108,10 @@ class RemoteSnapshot:
         """Return a blob of a node or edge of this snapshot, to be read in ranges."""
         where = {"snapshot": self.commit_id}
         return RemoteBlob(self._transport, entity, type, id, property, where, can_write=False)
+
+    def entity(self, type: str, id: str) -> RemoteEntity:
+        """Return a node or edge of this snapshot: its properties, edges, history and blame."""
+        return RemoteEntity(self._transport, type, id, {"snapshot": self.commit_id}, can_write=False)
 
     def _body(self, gq: str, params: Any, name: str | None) -> dict[str, Any]:
         return read_body(gq, params, name, {"snapshot": self.commit_id})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
@@ -59,10 +60,11 @@ def list_edges(
     types: Annotated[list[str] | None, Query()] = None,
     direction: EdgeDirection = "both",
     limit: Annotated[int, Query(ge=1, le=_MOST_CHANGES)] = 100,
+    skip: Annotated[int, Query(ge=0)] = 0,
 ) -> dict[str, Any]:
     """Return edges of a node, as records of a load."""
     found = place.find(call)
-    return {"commit": found.commit_id, "edges": encode(found.edges(types, direction, limit))}
+    return {"commit": found.commit_id, "edges": encode(found.edges(types, direction, skip + limit)[skip:])}
 
 
 @router.get("/entity/history")
@@ -70,11 +72,15 @@ def show_history(
     call: GraphDep,
     place: PlaceDep,
     limit: Annotated[int, Query(ge=1, le=_MOST_CHANGES)] = 100,
+    skip: Annotated[int, Query(ge=0)] = 0,
     earlier: Annotated[bool, Query(description="Whether what had the id before is looked for.")] = False,
 ) -> dict[str, Any]:
     """Return the commits that changed a node or edge, newest first, with what was before and after."""
     found = place.find(call)
-    return {"commit": found.commit_id, "changes": encode(list(found.history(limit, earlier=earlier)))}
+    return {
+        "commit": found.commit_id,
+        "changes": encode(list(islice(found.history(skip + limit, earlier=earlier), skip, None))),
+    }
 
 
 @router.get("/entity/blame")
@@ -90,4 +96,4 @@ def reset_entity(
 ) -> dict[str, Any]:
     """Make a node or edge what it was at another commit, as one new commit."""
     entity = call.open(headers=headers).entity(type, id, branch=branch)
-    return {"commit": entity.reset(**body.model_dump()).commit_id}
+    return {"commit": entity.reset(**body.model_dump())}
