@@ -186,3 +186,11 @@ class RepairBody(Body):
 
     confirm: bool = False
     scrub: bool = False
+
+
+class EntityResetBody(Body):
+    """The commit at which the entity was what it shall be."""
+
+    revision: str
+    message: str | None = None
+    metadata: dict[str, str] | None = None

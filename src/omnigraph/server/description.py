@@ -18,6 +18,7 @@ _SCHEMA = "node Person { name: String @key  age: I64? }"
 EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "QueryBody": {"query": _QUERY, "branch": "main"},
     "ExplainBody": {"query": _QUERY, "analyze": True},
+    "EntityResetBody": {"revision": "HEAD~1", "message": "the crawler was wrong"},
     "MutateBody": {"query": _INSERT, "message": "add ada"},
     "ExportBody": {"branch": "main", "type_names": ["Person"]},
     "BranchBody": {"name": "review", "from": "main"},

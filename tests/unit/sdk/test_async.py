@@ -13,6 +13,8 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import cancellation
+from omnigraph.base.failpoints import Failpoint
+from omnigraph.graph.manifest import chain
 from omnigraph.sdk.aio import handles
 from omnigraph.sdk.aio.twins import TWINS
 
@@ -147,17 +149,46 @@ def test_a_cancelled_read_stops_at_its_next_checkpoint(tmp_path: Path) -> None:
     run(work, tmp_path)
 
 
-def test_a_write_that_has_begun_when_its_task_is_cancelled_is_carried_out_as_a_whole(tmp_path: Path) -> None:
+def test_a_load_that_is_still_read_when_its_task_is_cancelled_changes_nothing(tmp_path: Path) -> None:
+    async def work(graph: og.AsyncGraph) -> None:
+        begun, gate, ended = threading.Event(), threading.Event(), threading.Event()
+
+        def records() -> Iterator[dict[str, Any]]:
+            try:
+                yield from people(50, 10_000)
+                begun.set()
+                assert gate.wait(30)
+                yield from people(50_000, 20_000)
+            finally:
+                ended.set()
+
+        task = asyncio.ensure_future(graph.load(records(), mode="append"))
+        await asyncio.to_thread(begun.wait, 30)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        gate.set()
+        assert await asyncio.to_thread(ended.wait, 30)
+        assert (await graph.query(COUNT)).scalar() == 2000
+        assert (await graph.snapshot()).version == 2
+        assert not (await graph.repair()).findings
+
+    run(work, tmp_path)
+
+
+def test_a_write_that_is_published_when_its_task_is_cancelled_is_carried_out_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def work(graph: og.AsyncGraph) -> None:
         begun, gate = threading.Event(), threading.Event()
 
-        def records() -> Iterator[dict[str, Any]]:
-            yield from people(50, 10_000)
-            begun.set()
-            assert gate.wait(30)
-            yield from people(50, 20_000)
+        def wait_before_the_record(point: Failpoint) -> None:
+            if point is Failpoint.PUBLISH_BEFORE_RECORD:
+                begun.set()
+                assert gate.wait(30)
 
-        task = asyncio.ensure_future(graph.load(records(), mode="append"))
+        monkeypatch.setattr(chain, "hit", wait_before_the_record)
+        task = asyncio.ensure_future(graph.load(people(50, 10_000), mode="append"))
         await asyncio.to_thread(begun.wait, 30)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -166,7 +197,7 @@ def test_a_write_that_has_begun_when_its_task_is_cancelled_is_carried_out_as_a_w
         gate.set()
         while (await graph.snapshot()).version < 3:
             await asyncio.sleep(0)
-        assert (await graph.query(COUNT)).scalar() == 2100
+        assert (await graph.query(COUNT)).scalar() == 2050
         assert not (await graph.repair()).findings
 
     run(work, tmp_path)

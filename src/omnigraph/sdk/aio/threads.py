@@ -27,8 +27,8 @@ class Threads:
     async def run(self, call: Callable[..., _Answer], *args: Any, **given: Any) -> _Answer:
         """Return what a call returns. When the task is cancelled, the call stops at its next checkpoint.
 
-        A call that has not begun by then never does. Reads have checkpoints; a write has none, so that it is
-        carried out to its end or not at all.
+        A call that has not begun by then never does. Reads have checkpoints, and loads while they are read;
+        what is staged is carried out to its end or not at all.
         """
         stopped = threading.Event()
 

@@ -8,21 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 
 from omnigraph.sdk.entities.entity import EdgeDirection, Entity
-from omnigraph.server.bodies import Body
+from omnigraph.server.bodies import EntityResetBody
 from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
 router = APIRouter(route_class=WorkRoute, tags=["entities"])
 _MOST_CHANGES = 1_000
-
-
-class EntityResetBody(Body):
-    """The commit at which the entity was what it shall be."""
-
-    revision: str
-    message: str | None = None
-    metadata: dict[str, str] | None = None
 
 
 class EntityPlace:
