@@ -127,7 +127,8 @@ def connect(load: Load, path: str, body: dict[str, Any], sent: int | None = None
 
 def workers_of(server: Served) -> list[psutil.Process]:
     children = psutil.Process(server.process.pid).children()
-    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+    alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
+    return [child for child in alive if "spawn_main" in " ".join(child.cmdline())]
 
 
 def test_no_acknowledged_write_is_lost_when_a_worker_is_killed_among_64_clients(

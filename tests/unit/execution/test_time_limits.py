@@ -14,10 +14,10 @@ import pytest
 import omnigraph as og
 from omnigraph.base import cancellation as checkpoints
 from omnigraph.base import clock
-from omnigraph.execution.local import sorting
+from omnigraph.execution.local import exact_sums, sorting
 from omnigraph.execution.local.cache.snapshot_cache import Memory
-from omnigraph.execution.local.steps import exact_sums, search_hops, values
 from omnigraph.execution.local.steps import expand as hops
+from omnigraph.execution.local.steps import search_hops, values
 from omnigraph.execution.search import text, vectors
 
 PEOPLE = 3_000

@@ -143,7 +143,7 @@ def test_a_cancelled_read_stops_at_its_next_checkpoint(tmp_path: Path) -> None:
             await task
         assert await asyncio.to_thread(ended.wait, 30), "the thread ends by itself"
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(graph.query(PAIRS), 0.05)
+            await asyncio.wait_for(graph.query(PAIRS), 0.001)
         assert (await graph.query(COUNT)).scalar() == 2000, "the handle goes on working"
 
     run(work, tmp_path)

@@ -42,9 +42,11 @@ def test_rows_of_other_processes_count_and_have_a_rate() -> None:
 def test_whoever_watches_hears_of_a_load_in_process(tmp_path: Path) -> None:
     graph = og.init(tmp_path / "graph", "node Person { name: String @key }\n")
     told: list[tuple[str, int, int]] = []
-    rows = pa.table({"name": [f"p{number}" for number in range(200_000)]})
+    rows = pa.table({"name": [f"p{number}" for number in range(3_000_000)]})  # long enough to be seen
     with spark.watched(lambda *some: told.append(some), seconds=0.001):
         graph.load(rows, type="Person", mode="append", engine="local")
     assert {(done, total) for _, done, total in told} == {(0, 0)}
     assert any(re.fullmatch(r"read: [\d,]+ rows \([\d,]+ rows/s\)", text) for text, *_ in told)
-    assert any(text.startswith(("check: 200,000", "write: 200,000", "publish: 200,000")) for text, *_ in told)
+    assert any(
+        text.startswith(("check: 3,000,000", "write: 3,000,000", "publish: 3,000,000")) for text, *_ in told
+    )
