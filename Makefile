@@ -42,7 +42,7 @@ serve: $(STAMP)  ## start the server on the demo graph
 	@$(BIN)/omnigraph serve demo-graph --unauthenticated
 
 lock: $(STAMP)  ## resolve the dependencies again
-	@$(BIN)/uv pip compile --quiet --python-version 3.11 --group dev --generate-hashes --no-emit-index-url \
+	@$(BIN)/uv pip compile --quiet --python-version 3.11 --all-extras --group dev --generate-hashes --no-emit-index-url \
 	  --no-annotate --no-header pyproject.toml --output-file requirements.lock
 
 clean:  ## remove the environment and caches

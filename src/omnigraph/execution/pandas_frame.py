@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
+from omnigraph.execution.optional import import_optional
 
 PandasTypes = Literal["nullable", "arrow", "numpy"]
 """Which types the columns of a pandas data frame get."""
@@ -20,8 +21,7 @@ def make_frame(table: pa.Table, dtypes: PandasTypes) -> Any:
     """Return a table as a data frame; dates that Python has none for are those of numpy."""
     if dtypes not in get_args(PandasTypes):
         raise BadInput(f"dtypes is {dtypes!r}: use one of {', '.join(get_args(PandasTypes))}")
-    import pandas
-
+    pandas = import_optional("pandas", "a pandas data frame", extra="pandas")
     if dtypes == "arrow":
         return table.to_pandas(types_mapper=pandas.ArrowDtype)
     mapper = _nullable_types(pandas).get if dtypes == "nullable" else None

@@ -13,6 +13,7 @@ from omnigraph.base.notebook import SHOWN_ROWS, html_table, shorten
 from omnigraph.compiler.ir.queries import Column
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.results import to_json
+from omnigraph.execution.optional import import_optional
 from omnigraph.execution.pandas_frame import PandasTypes, make_frame
 from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
@@ -96,8 +97,7 @@ class Result:
 
     def to_polars(self) -> Any:
         """Return the rows as a polars data frame; polars must be installed."""
-        import polars
-
+        polars = import_optional("polars", "a polars data frame")
         return polars.from_arrow(self.to_arrow())
 
     def to_spark(self) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.base.errors import SparkMissing
 from omnigraph.base.settings import Settings
 from omnigraph.execution.engine import Availability, Engine, EngineChoice, Estimate
-from omnigraph.pipeline.java import require_java
+from omnigraph.pipeline.requirements import require_spark
 from omnigraph.pipeline.session import SparkOptions, abandon, active, describe_configuration, session
 from omnigraph.pipeline.worker_python import require_worker_python
 
@@ -33,7 +33,7 @@ def find_spark(starts: bool, environment: Mapping[str, str] = os.environ) -> Ava
         return Availability(False, "no Spark session is running or configured")
     if SparkOptions.from_environment(environment).remote is None:
         try:
-            require_java(environment)
+            require_spark(environment)
         except SparkMissing as error:
             return Availability(False, error.message)
     return Availability(True, given or "Spark can be started")

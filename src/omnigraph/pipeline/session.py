@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Any
 from omnigraph.base.errors import BadInput, SparkFailed
 from omnigraph.execution.engine import spark_missing
 from omnigraph.execution.spark.remote import is_remote
-from omnigraph.pipeline.java import require_java
 from omnigraph.pipeline.jvm_watchdog import is_alive, start_watchdog
+from omnigraph.pipeline.requirements import require_spark
 from omnigraph.pipeline.worker_python import require_worker_python
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _connect(options: SparkOptions) -> Any:
 
 
 def _start(options: SparkOptions) -> Any:
-    require_java()
+    require_spark()
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import omnigraph as og
-from omnigraph.pipeline.java import require_java
+from omnigraph.pipeline.requirements import require_java
 from omnigraph.pipeline.session import SparkOptions, _set_task_attempts, describe_configuration
 
 

@@ -39,10 +39,10 @@ def declared(extra: str | None = None) -> dict[str, str]:
 
 
 def imported(within: Path | None = None) -> set[str]:
-    """What the source imports, the server aside, or what one folder does."""
+    """What the source imports, what extras are for aside, or what one folder does."""
     imports = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
     paths = (within or SOURCE).rglob("*.py")
-    wanted = (path for path in paths if within is not None or SERVER not in path.parents)
+    wanted = (path for path in paths if within is not None or not EXTRAS & {*path.parents})
     return {name for path in wanted for name in imports.findall(path.read_text())}
 
 
@@ -61,9 +61,14 @@ def test_whatever_the_server_imports_is_a_dependency_of_its_extra_and_nothing_el
     assert needed - set(declared()) == set(declared("server"))
 
 
+def test_whatever_the_pipeline_imports_is_a_dependency_of_its_extra() -> None:
+    needed = set.union(*(distributions(imported(folder)) for folder in SPARK))
+    assert needed - set(declared()) == set(declared("spark"))
+    assert declared("spark")["pyspark"].startswith("pyspark[sql]"), "Spark's Arrow functions ask for pandas"
+
+
 def test_whatever_is_imported_is_a_dependency_of_those_who_install_the_package() -> None:
     assert distributions(imported()) - set(declared()) == set()
-    assert declared()["pyspark"].startswith("pyspark[sql]"), "Spark's Arrow functions ask for pandas"
 
 
 def test_no_dependency_is_installed_for_nothing() -> None:
@@ -72,6 +77,9 @@ def test_no_dependency_is_installed_for_nothing() -> None:
 
 
 SERVER = SOURCE / "server"
+SPARK = {SOURCE / "pipeline", SOURCE / "execution" / "spark"}
+EXTRAS = {SERVER, *SPARK}
+"""Folders whose packages are installed by an extra."""
 
 # Distributions that are imported under another name.
 IMPORT_NAMES = {"pylance": "lance"}

@@ -1,4 +1,4 @@
-"""The Java that Spark runs on, checked before Spark starts, so that a missing one is a short error."""
+"""What Spark needs, checked before it starts, so that what is missing is a short error."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from importlib.util import find_spec
 
 from omnigraph.execution.engine import spark_missing
 
 OLDEST_RELEASE = 17
 _TIMEOUT_SECONDS = 30
 _ADVICE = f"install OpenJDK {OLDEST_RELEASE} or later, or set JAVA_HOME to one"
+
+
+def require_spark(environment: Mapping[str, str] = os.environ) -> None:
+    """Raise SparkMissing unless a session can be started here."""
+    if find_spec("pyspark") is None:
+        raise spark_missing("the package pyspark is not installed: pip install 'omnigraph[spark]'")
+    require_java(environment)
 
 
 def require_java(environment: Mapping[str, str] = os.environ) -> str:
