@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from omnigraph.graph.maintenance.cleanup import orphan_control_files
 from omnigraph.graph.manifest.condemned import CondemnedLists
 from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.recovery import settle
@@ -32,6 +33,8 @@ _BETWEEN = 12_009_442
 """A cleanup is overtaken by two others between its first look at their lists and its survey."""
 _WITHOUT_SCHEMA = 41_005_389
 """A writer sleeps while a cleanup drops the commit that it began from, with its schema."""
+_GIVEN_UP_BY_ANOTHER = Task(20_005_073, 1, "names")
+"""A cleanup that was asleep in its survey finds a chain given up whose last record it has not seen."""
 _ROOT = Path(__file__).parents[3]
 
 
@@ -77,6 +80,12 @@ def test_a_schema_that_went_with_its_commit_is_no_damage(monkeypatch: pytest.Mon
     assert not run_task(Task(_WITHOUT_SCHEMA, 1))
     monkeypatch.setattr(Preparation, "raise_if_swept", lambda *given: None)
     assert run_task(Task(_WITHOUT_SCHEMA, 1)), "the seed tells nothing any more: look for another"
+
+
+def test_a_floor_stays_until_its_last_record_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not run_task(_GIVEN_UP_BY_ANOTHER)
+    monkeypatch.setattr(orphan_control_files, "_holds_records", lambda store, incarnation: False)
+    assert run_task(_GIVEN_UP_BY_ANOTHER), "the seed tells nothing any more: look for another"
 
 
 @pytest.mark.parametrize("name", sorted(FLAWS))

@@ -74,7 +74,12 @@ def record_path(incarnation: str, seq: int) -> str:
     A folder holds a thousand of them: looking for what follows a record costs the same in a long chain.
     """
     number = f"{seq:020d}"
-    return f"{CHAINS}/{incarnation}/{number[:-3]}/{number}.json"
+    return f"{records_of(incarnation)}/{number[:-3]}/{number}.json"
+
+
+def records_of(incarnation: str) -> str:
+    """Return the folder of a chain's records."""
+    return f"{CHAINS}/{incarnation}"
 
 
 def place_of_record(path: str) -> tuple[str, int]:

@@ -105,7 +105,8 @@ def remove_leftovers(
     restorable = [ref for ref in last.tombstones if ref.incarnation not in leftovers.chains]
     followed = {chain for ref in (*last.refs, *restorable) for chain in ref.predecessors}
     for incarnation in leftovers.chains:
-        if incarnation not in last.incarnations:
+        # Another cleanup may have given up records that this one has not seen: the floor goes after the last.
+        if incarnation not in last.incarnations and not _holds_records(store, incarnation):
             folders = [layout.forks_of(incarnation)]
             if incarnation not in followed:  # keys are remembered when a branch goes on in another chain
                 folders.append(f"{layout.KEYS}/{incarnation}")
@@ -115,6 +116,10 @@ def remove_leftovers(
                 store.delete(path)
     used = {record.schema for record in since} | _find_planned_schemas(last)
     each(store, store.delete, [path for path in leftovers.schemas if _address(path) not in used])
+
+
+def _holds_records(store: ObjectStore, incarnation: str) -> bool:
+    return any(layout.own(store.list(layout.records_of(incarnation))))
 
 
 def _path(record: CommitRecord) -> str:
