@@ -23,6 +23,7 @@ from omnigraph.graph.write.unnamed import commit_to_fork
 from omnigraph.graph.write.work import CommitRequest, CommitWork
 
 if TYPE_CHECKING:
+    from omnigraph.policy.gate import Gate
     from omnigraph.storage.public_namespace import PublicNamespace
 
 _MAX_FORK_ATTEMPTS = 3
@@ -32,9 +33,14 @@ class Graph(OpenGraph):
     """An open graph: a branch to work on, and who is working. Safe to share between threads."""
 
     def __init__(
-        self, core: Core, branch: str = MAIN, read_only: bool = False, actor: str | None = None
+        self,
+        core: Core,
+        branch: str = MAIN,
+        read_only: bool = False,
+        actor: str | None = None,
+        policy: Gate | None = None,
     ) -> None:
-        super().__init__(core, branch, read_only, actor)
+        super().__init__(core, branch, read_only, actor, policy)
         self.branches = Branches(self)
         self.commits = Commits(self)
         self.tags = Tags(self)

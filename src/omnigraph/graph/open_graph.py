@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from omnigraph.base.errors import BadInput, CorruptState, ReadOnly
 from omnigraph.base.settings import Settings
@@ -24,6 +25,9 @@ from omnigraph.graph.tags import find_tagged
 from omnigraph.graph.write.keys import check_key
 from omnigraph.graph.write.work import CommitRequest
 
+if TYPE_CHECKING:
+    from omnigraph.policy.gate import Gate
+
 
 @dataclass(slots=True)
 class CacheAge:
@@ -37,9 +41,16 @@ class OpenGraph:
     """An open graph, without its verbs. Safe to share between threads."""
 
     def __init__(
-        self, core: Core, branch: str = MAIN, read_only: bool = False, actor: str | None = None
+        self,
+        core: Core,
+        branch: str = MAIN,
+        read_only: bool = False,
+        actor: str | None = None,
+        policy: Gate | None = None,
     ) -> None:
         self._core = core
+        self.policy = policy
+        """What this handle's actor may do; None where everything may be done."""
         self.branch = normalise(branch)
         self.read_only = read_only
         self.actor = storable("actor", actor, core.settings.commit_text_bytes)

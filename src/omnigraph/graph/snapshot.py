@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from omnigraph.base.errors import CorruptState, NotFound
 from omnigraph.compiler.catalog.model import Catalog
@@ -15,6 +16,9 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.opening import Core
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables.table import Table
+
+if TYPE_CHECKING:
+    from omnigraph.policy.gate import Gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +33,24 @@ class TableInfo:
 class Snapshot:
     """The graph as it was at one commit. It never changes, whatever happens to the branch."""
 
-    def __init__(self, core: Core, record: CommitRecord, branch: str) -> None:
+    def __init__(
+        self,
+        core: Core,
+        record: CommitRecord,
+        branch: str,
+        policy: Gate | None = None,
+        actor: str | None = None,
+        judged_as: str | None = None,
+    ) -> None:
         self._core = core
         self._record = record
         self.branch = branch
+        self.policy = policy
+        """What its reader may see; None where everything may be seen."""
+        self.actor = actor
+        """Who reads it."""
+        self.judged_as = branch if judged_as is None else judged_as
+        """The branch whose rules let it be read: one that holds the commit."""
 
     @property
     def commit_id(self) -> str:

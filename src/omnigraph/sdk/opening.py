@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from omnigraph.base.errors import BadInput, CorruptState, FormatTooNew, FormatTooOld, NotAGraph
 from omnigraph.base.settings import Settings
@@ -23,6 +23,10 @@ from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.reopening import HowOpened
 from omnigraph.sdk.schema_text import read_schema_text
 from omnigraph.storage.objects import ObjectStore, open_store
+
+if TYPE_CHECKING:
+    from omnigraph.policy.gate import Gate
+    from omnigraph.policy.read_bundle import PolicySource
 
 SchemaInput = str | Path | Catalog
 
@@ -59,6 +63,7 @@ def open(
     storage_options: Mapping[str, str] | None = None,
     embedding: EmbeddingChoice = None,
     token: str | None = None,
+    policy: PolicySource | Gate | None = None,
 ) -> Graph:
     """Open a graph on one of its branches, also one that a server has (`http://host/graphs/name`).
 
@@ -70,16 +75,24 @@ def open(
     `embedding` is the provider that turns texts into vectors: the name of a kind, a configuration, or an
     object with `model` and `embed`; without it the environment variables decide.
     `token` is for a server, which takes everything else but the branch from its own configuration.
+    `policy` says what `actor` may do: a file, a text of YAML, or what it says; without it all is allowed.
     """
     if isinstance(uri, str) and uri.startswith(("http://", "https://")):
-        given = {"read_only": read_only, "rescue": rescue, "actor": actor, "storage_options": storage_options}
+        given: dict[str, Any] = {
+            "read_only": read_only,
+            "rescue": rescue,
+            "actor": actor,
+            "storage_options": storage_options,
+        }
+        given["policy"] = policy
         return _open_remote(uri, branch, token, [name for name, value in given.items() if value])
     if token is not None:
         raise BadInput("a token is for a graph that a server has (http://…): leave it out")
+    gate = None if policy is None else _open_gate(policy)
     store = open_root(uri, storage_options)
     core = open_graph(store, Settings.from_environment(), read_only, embedding)
     how = HowOpened(open, store.root_uri, storage_options, embedding, rescue)
-    graph = Graph(core, branch, read_only, actor, how)
+    graph = Graph(core, branch, read_only, actor, how, gate)
     try:
         graph._state()  # a branch that does not exist is an error now, not at the first read
     except (FormatTooNew, FormatTooOld):
@@ -88,6 +101,12 @@ def open(
         if not (read_only or rescue):
             raise
     return graph
+
+
+def _open_gate(policy: PolicySource | Gate) -> Gate:
+    from omnigraph.policy.read_bundle import open_gate
+
+    return open_gate(policy)
 
 
 def _open_remote(uri: str, branch: str, token: str | None, others: list[str]) -> Graph:

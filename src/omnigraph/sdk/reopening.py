@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from omnigraph.base.errors import BadInput, NotFound
@@ -13,6 +13,9 @@ from omnigraph.embedding.embedder import EmbeddingChoice
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.opening import Core
+
+if TYPE_CHECKING:
+    from omnigraph.policy.gate import Gate
 
 _HARMLESS_OPTIONS = frozenset(
     {
@@ -64,16 +67,19 @@ class ReopenableGraph(Graph):
         read_only: bool = False,
         actor: str | None = None,
         opened: HowOpened | None = None,
+        policy: Gate | None = None,
     ) -> None:
         """Take an opened graph; `opened` says how it was, so that a copy can be elsewhere."""
-        super().__init__(core, branch, read_only, actor)
+        super().__init__(core, branch, read_only, actor, policy)
         self._opened = opened
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to open the same graph, on the same branch, in another process."""
         if self._opened is None:
             raise BadInput("this handle cannot be pickled: it was not made by `open` or `init`")
-        mine = {"branch": self.branch, "read_only": self.read_only, "actor": self.actor}
+        mine: dict[str, Any] = {"branch": self.branch, "read_only": self.read_only, "actor": self.actor}
+        if self.policy is not None:
+            mine["policy"] = self.policy
         arguments = self._opened.arguments() | mine
         return reopen, (self._opened.open, self._opened.uri, self.id, arguments), self._incarnation
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from omnigraph.sdk.graph import Graph
+
+if TYPE_CHECKING:
+    from omnigraph.policy.gate import Gate
 
 
 def share_graph(
@@ -13,13 +18,16 @@ def share_graph(
     *,
     if_commit: str | None = None,
     idempotency_key: str | None = None,
+    policy: Gate | None = None,
 ) -> Graph:
     """Return a handle of an opened graph for another actor, and perhaps another branch.
 
     With `incarnation` it is a branch that its user has seen; one made again under the name is another.
-    A handle for one write carries its terms: the commit that must still be the head, and its key.
+    A handle for one write carries its terms: the commit that must still be the head, and its key. The policy
+    is that of the graph, unless another is given.
     """
-    other = Graph(graph._core, graph.branch if branch is None else branch, graph.read_only, actor)
+    on = graph.branch if branch is None else branch
+    other = Graph(graph._core, on, graph.read_only, actor, policy=graph.policy if policy is None else policy)
     other.__dict__["_reader"] = graph._reader
     other._caches = graph._caches
     other._incarnation = incarnation

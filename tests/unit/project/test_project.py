@@ -82,7 +82,7 @@ EXTRAS = {SERVER, *SPARK}
 """Folders whose packages are installed by an extra."""
 
 # Distributions that are imported under another name.
-IMPORT_NAMES = {"pylance": "lance"}
+IMPORT_NAMES = {"pylance": "lance", "pyyaml": "yaml"}
 
 # Used where they are installed: results and sources of theirs, and what Spark Connect asks for;
 # traces of the server.

@@ -50,6 +50,8 @@ from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.graph.tags import Tag
 from omnigraph.pipeline.jobs.replay import ReplayWriter
 from omnigraph.pipeline.jobs.stream import StreamWriter
+from omnigraph.policy.gate import Gate
+from omnigraph.policy.read_bundle import PolicySource
 from omnigraph.sdk.changes import Baseline
 from omnigraph.sdk.entities.entity import EdgeDirection
 from omnigraph.sdk.opening import SchemaInput
@@ -738,6 +740,7 @@ async def aopen(
     storage_options: Mapping[str, str] | None = None,
     embedding: EmbeddingChoice = None,
     token: str | None = None,
+    policy: PolicySource | Gate | None = None,
 ) -> AsyncGraph:
     """Open a graph on one of its branches, also one that a server has (`http://host/graphs/name`).
 
@@ -748,7 +751,8 @@ async def aopen(
     branches can be begun from its sound commits; nothing can be written to the branch itself.
     `embedding` is the provider that turns texts into vectors: the name of a kind, a configuration, or an
     object with `model` and `embed`; without it the environment variables decide.
-    `token` is for a server, which takes everything else but the branch from its own configuration."""
+    `token` is for a server, which takes everything else but the branch from its own configuration.
+    `policy` says what `actor` may do: a file, a text of YAML, or what it says; without it all is allowed."""
     ...
 
 async def ainit(

@@ -1,0 +1,155 @@
+"""The gate: what every read and write of a graph asks before it does anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.base.errors import BadInput, PolicyDenied
+from omnigraph.base.lru import Lru
+from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_TARGET, Scope
+from omnigraph.policy.bundle import Bundle
+from omnigraph.policy.cedar import Policies, Request
+from omnigraph.policy.invocation import current_query
+
+if TYPE_CHECKING:
+    from omnigraph.compiler.catalog.model import Catalog
+
+_KEPT_DECISIONS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether something is allowed, and the rule that allows it."""
+
+    allowed: bool
+    rule: str | None
+    """The smallest id of those that allow it; None when nothing does."""
+    reason: str
+
+
+class Gate:
+    """Decides about one graph (or about a server) by a bundle. Safe to share between threads."""
+
+    def __init__(self, bundle: Bundle, graph: str = "graph") -> None:
+        self.bundle = bundle
+        self.graph = graph
+        self._policies = Policies(bundle, graph)
+        self._decided: Lru[Request, tuple[bool, str | None]] = Lru(_KEPT_DECISIONS)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Gate, (self.bundle, self.graph)
+
+    def __repr__(self) -> str:
+        return f"Gate({self.bundle.file or self.bundle.digest[:12]!r}, graph={self.graph!r})"
+
+    def check(
+        self,
+        actor: str | None,
+        action: str,
+        *,
+        branch: str | None = None,
+        target_branch: str | None = None,
+        query: str | None = None,
+    ) -> None:
+        """Raise `PolicyDenied` unless an actor may do this."""
+        found = self.decide(actor, action, branch=branch, target_branch=target_branch, query=query)
+        if not found.allowed:
+            raise PolicyDenied(
+                found.reason, action=action, branch=branch, target_branch=target_branch, actor=actor
+            )
+
+    def allows(
+        self,
+        actor: str | None,
+        action: str,
+        *,
+        branch: str | None = None,
+        target_branch: str | None = None,
+        query: str | None = None,
+    ) -> bool:
+        """Return whether an actor may do this."""
+        return self.decide(actor, action, branch=branch, target_branch=target_branch, query=query).allowed
+
+    def allows_anywhere(self, actor: str | None, action: str) -> bool:
+        """Return whether an actor may do this on at least some branches."""
+        return any(self._decide(actor, action, scope, scope)[0] for scope in _SCOPES)
+
+    def allows_everywhere(self, actor: str | None, action: str) -> bool:
+        """Return whether an actor may do this on every branch."""
+        return all(self._decide(actor, action, scope, scope)[0] for scope in (*_SCOPES, None))
+
+    def decide(
+        self,
+        actor: str | None,
+        action: str,
+        *,
+        branch: str | None = None,
+        target_branch: str | None = None,
+        query: str | None = None,
+    ) -> Decision:
+        """Return the decision about a request, with the rule or the reason."""
+        if action not in ACTIONS:
+            raise BadInput(f"{action!r} is not an action: use one of {', '.join(sorted(ACTIONS))}")
+        branches, targets = self._scope_of(branch), self._scope_of(target_branch)
+        allowed, rule = self._decide(actor, action, branches, targets, query)
+        what = _describe(action, branch, target_branch, query)
+        if allowed:
+            by = f"rule {rule!r} allows it" if rule else "everybody may who has a name"
+            return Decision(True, rule or None, f"{actor!r} may {what}: {by}")
+        if actor is None:
+            return Decision(False, None, f"nobody may {what} without a name: say who acts")
+        if actor not in self.bundle.members and not self.bundle.open_actions:
+            return Decision(False, None, f"{actor!r} may not {what}: the policy does not know this actor")
+        return Decision(False, None, f"{actor!r} may not {what}: no rule allows it")
+
+    def _scope_of(self, branch: str | None) -> Scope | None:
+        return None if branch is None else self.bundle.scope_of(branch)
+
+    def rules_for(self, actor: str | None, action: str, branch: str, catalog: Catalog) -> Any:
+        """Return what an actor may see or change of the data of a branch; None when no rule says anything."""
+        if self.bundle.data is None:
+            return None
+        raise PolicyDenied(
+            "the policy has rules about data, which this release cannot apply: nothing is allowed",
+            action=action,
+            branch=branch,
+            actor=actor,
+        )
+
+    def _decide(
+        self,
+        actor: str | None,
+        action: str,
+        branches: Scope | None,
+        targets: Scope | None,
+        query: str | None = None,
+    ) -> tuple[bool, str | None]:
+        # Cedar decides nothing about principals that it does not know.
+        if not actor or (actor not in self.bundle.members and action not in self.bundle.open_actions):
+            return False, None
+        request = Request(
+            actor,
+            action,
+            branches if action in ON_BRANCH else None,
+            targets if action in ON_TARGET else None,
+            query if query is not None else current_query(),
+        )
+        found = self._decided.get(request)
+        return (
+            found if found is not None else self._decided.setdefault(request, self._policies.decide(request))
+        )
+
+
+_SCOPES = (Scope.PROTECTED, Scope.UNPROTECTED)
+
+
+def _describe(action: str, branch: str | None, target: str | None, query: str | None) -> str:
+    parts = [action]
+    if query is not None:
+        parts.append(f"query {query!r}")
+    if branch is not None:
+        parts.append(f"on branch {branch!r}" if target is None else f"from branch {branch!r}")
+    if target is not None:
+        parts.append(f"to branch {target!r}")
+    return " ".join(parts)
