@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Scope(StrEnum):
+class BranchScope(StrEnum):
     """Which branches a rule is about."""
 
     ANY = "any"

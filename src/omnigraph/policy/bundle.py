@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from omnigraph.policy.actions import ON_SERVER, Scope
+from omnigraph.policy.actions import ON_SERVER, BranchScope
 
 ACTOR, GROUP, GRAPH, SERVER = "Actor", "Group", "Graph", "Server"
 """Cedar's types of what rules are about."""
@@ -23,8 +23,8 @@ class Rule:
     id: str
     group: str
     actions: frozenset[str]
-    branches: Scope = Scope.ANY
-    targets: Scope = Scope.ANY
+    branches: BranchScope = BranchScope.ANY
+    targets: BranchScope = BranchScope.ANY
     queries: frozenset[str] = frozenset()
     """The stored queries that it is about; empty for all."""
 
@@ -93,15 +93,15 @@ class Bundle:
         text = json.dumps(said, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def scope_of(self, branch: str) -> Scope | None:
+    def scope_of(self, branch: str) -> BranchScope | None:
         """Return whether a branch is protected; None for a name that only looks like a protected one.
 
         Rules about protected or unprotected branches do not hold for such a name.
         """
         name = branch.strip()
         if name in self.protected:
-            return Scope.PROTECTED
-        return None if _fold(name) in self._lookalikes else Scope.UNPROTECTED
+            return BranchScope.PROTECTED
+        return None if _fold(name) in self._lookalikes else BranchScope.UNPROTECTED
 
     @cached_property
     def _lookalikes(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import cedarpy
 
-from omnigraph.policy.actions import ON_BRANCH, ON_SERVER, ON_TARGET, Scope
+from omnigraph.policy.actions import ON_BRANCH, ON_SERVER, ON_TARGET, BranchScope
 from omnigraph.policy.bundle import ACTOR, GRAPH, GROUP, SERVER, Bundle, Rule
 
 _RUN_BY_QUERIES = ("change", "read")
@@ -17,14 +17,14 @@ _RUN_BY_QUERIES = ("change", "read")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AccessRequest:
     """What somebody wants to do."""
 
     actor: str
     action: str
-    branches: Scope | None = None
+    branches: BranchScope | None = None
     """Whether the branch is protected; None when there is none, or it cannot be told."""
-    targets: Scope | None = None
+    targets: BranchScope | None = None
     query: str | None = None
 
 
@@ -38,7 +38,7 @@ class Policies:
         self._entities = cedarpy.Entities.from_json_str(json.dumps(bundle.entities))
         self._graph = graph
 
-    def decide(self, request: Request) -> tuple[bool, str | None]:
+    def decide(self, request: AccessRequest) -> tuple[bool, str | None]:
         """Return whether a request is allowed, and the smallest id of the rules that allow it."""
         on_server = request.action in ON_SERVER
         context: dict[str, Any] = {}
@@ -96,8 +96,8 @@ def _split(rule: Rule) -> Iterator[tuple[frozenset[str], list[str]]]:
         yield rest, []
 
 
-def _scope(what: str, scope: Scope) -> list[str]:
-    if scope is Scope.ANY:
+def _scope(what: str, scope: BranchScope) -> list[str]:
+    if scope is BranchScope.ANY:
         return []
     return [f"context has {what}", f"context.{what} == {_quote(scope.value)}"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from omnigraph.base.diagnostics import Diagnostic
-from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_SERVER, ON_TARGET, Scope
+from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_SERVER, ON_TARGET, BranchScope
 from omnigraph.policy.bundle import Bundle, Rule
 from omnigraph.policy.yaml_text import Document, Path
 
@@ -143,12 +143,12 @@ class BundleReader:
                 self._say("unknown_action", said, *path, "actions")
         return frozenset(actions) & ACTIONS
 
-    def _read_scope(self, id: str, allow: Mapping[str, Any], name: str, path: Path) -> Scope:
+    def _read_scope(self, id: str, allow: Mapping[str, Any], name: str, path: Path) -> BranchScope:
         given = allow.get(name, "any")
-        if given not in list(Scope):
+        if given not in list(BranchScope):
             self._say("bad_scope", f"{name} is {given!r}: use any, protected or unprotected", *path, name)
-            return Scope.ANY
-        return Scope(given)
+            return BranchScope.ANY
+        return BranchScope(given)
 
     def _check_scope(
         self,

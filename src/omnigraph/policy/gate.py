@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, PolicyDenied
 from omnigraph.base.lru import Lru
-from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_TARGET, Scope
+from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_TARGET, BranchScope
 from omnigraph.policy.bundle import Bundle
-from omnigraph.policy.cedar import Policies, Request
+from omnigraph.policy.cedar import AccessRequest, Policies
 from omnigraph.policy.invocation import current_query
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Gate:
         self.bundle = bundle
         self.graph = graph
         self._policies = Policies(bundle, graph)
-        self._decided: Lru[Request, tuple[bool, str | None]] = Lru(_KEPT_DECISIONS)
+        self._decided: Lru[AccessRequest, tuple[bool, str | None]] = Lru(_KEPT_DECISIONS)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Gate, (self.bundle, self.graph)
@@ -103,7 +103,7 @@ class Gate:
             return Decision(False, None, f"{actor!r} may not {what}: the policy does not know this actor")
         return Decision(False, None, f"{actor!r} may not {what}: no rule allows it")
 
-    def _scope_of(self, branch: str | None) -> Scope | None:
+    def _scope_of(self, branch: str | None) -> BranchScope | None:
         return None if branch is None else self.bundle.scope_of(branch)
 
     def rules_for(self, actor: str | None, action: str, branch: str, catalog: Catalog) -> Any:
@@ -121,14 +121,14 @@ class Gate:
         self,
         actor: str | None,
         action: str,
-        branches: Scope | None,
-        targets: Scope | None,
+        branches: BranchScope | None,
+        targets: BranchScope | None,
         query: str | None = None,
     ) -> tuple[bool, str | None]:
         # Cedar decides nothing about principals that it does not know.
         if not actor or (actor not in self.bundle.members and action not in self.bundle.open_actions):
             return False, None
-        request = Request(
+        request = AccessRequest(
             actor,
             action,
             branches if action in ON_BRANCH else None,
@@ -141,7 +141,7 @@ class Gate:
         )
 
 
-_SCOPES = (Scope.PROTECTED, Scope.UNPROTECTED)
+_SCOPES = (BranchScope.PROTECTED, BranchScope.UNPROTECTED)
 
 
 def _describe(action: str, branch: str | None, target: str | None, query: str | None) -> str:
