@@ -17,7 +17,7 @@ ACTOR, GROUP, GRAPH, SERVER = "Actor", "Group", "Graph", "Server"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Permission:
     """One permission: what a group may do, on which branches, by which stored queries."""
 
     id: str
@@ -37,7 +37,7 @@ class Bundle:
     actors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Attributes of actors, for rules about data."""
     protected: frozenset[str] = frozenset()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[Permission, ...] = ()
     data: Any = None
     """The section about data as it was written; None when there is none."""
     open_actions: frozenset[str] = frozenset()

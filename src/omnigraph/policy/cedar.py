@@ -10,7 +10,7 @@ from typing import Any
 import cedarpy
 
 from omnigraph.policy.actions import ON_BRANCH, ON_SERVER, ON_TARGET, BranchScope
-from omnigraph.policy.bundle import ACTOR, GRAPH, GROUP, SERVER, Bundle, Rule
+from omnigraph.policy.bundle import ACTOR, GRAPH, GROUP, SERVER, Bundle, Permission
 
 _RUN_BY_QUERIES = ("change", "read")
 """What a stored query does on behalf of those who may call it by its name."""
@@ -79,7 +79,7 @@ def _write_policies(bundle: Bundle) -> Iterator[tuple[str, str]]:
             yield rule.id, f"permit({who}, action in [{which}], resource is {resource}){when};"
 
 
-def _split(rule: Rule) -> Iterator[tuple[frozenset[str], list[str]]]:
+def _split(rule: Permission) -> Iterator[tuple[frozenset[str], list[str]]]:
     """Yield parts of a rule that have the same conditions."""
     if rule.queries:
         named = f"[{', '.join(_quote(name) for name in sorted(rule.queries))}].contains(context.query)"

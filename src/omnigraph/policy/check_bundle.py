@@ -8,7 +8,7 @@ from typing import Any
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_SERVER, ON_TARGET, BranchScope
-from omnigraph.policy.bundle import Bundle, Rule
+from omnigraph.policy.bundle import Bundle, Permission
 from omnigraph.policy.yaml_text import Document, Path
 
 _FIELDS = ("version", "groups", "actors", "protected_branches", "rules", "data")
@@ -73,7 +73,7 @@ class BundleReader:
                     groups.setdefault(group, set()).add(name)
         return attributes, {name: frozenset(actors) for name, actors in groups.items()}
 
-    def _read_rules(self, given: Any, groups: Mapping[str, frozenset[str]]) -> Iterator[Rule]:
+    def _read_rules(self, given: Any, groups: Mapping[str, frozenset[str]]) -> Iterator[Permission]:
         if not isinstance(given, list):
             self._say("bad_type", f"rules is {_kind(given)}: give a list", "rules")
             return
@@ -97,7 +97,7 @@ class BundleReader:
 
     def _read_allow(
         self, id: str, given: Any, path: Path, groups: Mapping[str, frozenset[str]]
-    ) -> Rule | None:
+    ) -> Permission | None:
         allow = self._mapping(given, path, _ALLOW_FIELDS, f"`allow` of rule {id!r}")
         group = self._read_group(id, allow, path, groups)
         actions = self._read_actions(id, allow, path)
@@ -116,7 +116,7 @@ class BundleReader:
             self._say("mixed_actions", f"rule {id!r} is about a server and about graphs", *path, "actions")
         if group is None or not actions:
             return None
-        return Rule(id, group, actions, branches, targets, queries)
+        return Permission(id, group, actions, branches, targets, queries)
 
     def _read_group(
         self, id: str, allow: Mapping[str, Any], path: Path, groups: Mapping[str, frozenset[str]]

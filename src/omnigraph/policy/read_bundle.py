@@ -15,12 +15,12 @@ from omnigraph.policy.check_bundle import BundleReader
 from omnigraph.policy.gate import Gate
 from omnigraph.policy.yaml_text import read_yaml
 
-Kind = Literal["graph", "server"]
+BundleKind = Literal["graph", "server"]
 
 PolicySource = str | os.PathLike[str] | Mapping[str, Any] | Bundle
 
 
-def read_bundle(source: PolicySource, kind: Kind | None = None) -> Bundle:
+def read_bundle(source: PolicySource, kind: BundleKind | None = None) -> Bundle:
     """Return the bundle of a file, a text of YAML, or what such a text says; `kind` is what it must be about.
 
     A string is a text when it has a line break, otherwise the path of a file.
@@ -60,7 +60,7 @@ def parse_bundle(text: str, file: str = "") -> Bundle:
     return bundle
 
 
-def _refuse_other_kind(bundle: Bundle, kind: Kind) -> None:
+def _refuse_other_kind(bundle: Bundle, kind: BundleKind) -> None:
     if bundle.is_for_server != (kind == "server"):
         has, wants = ("graph_list", "graphs") if bundle.is_for_server else ("actions on graphs", "the server")
         raise BadInput(
