@@ -10,7 +10,7 @@ _query: ContextVar[str | None] = ContextVar("omnigraph_stored_query", default=No
 
 
 @contextmanager
-def invoking(query: str) -> Iterator[None]:
+def invoke_as(query: str) -> Iterator[None]:
     """Let what is done in the block be done by a stored query."""
     token = _query.set(query)
     try:
