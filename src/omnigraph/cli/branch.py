@@ -72,8 +72,10 @@ def list_branches(context: typer.Context, uri: UriOption = None, as_json: AsJson
 @app.command()
 def delete(context: typer.Context, name: Name, uri: UriOption = None, as_json: AsJson = False) -> None:
     """Delete a branch; `branch restore` brings it back until the next cleanup."""
+    session = session_of(context)
     with report_errors(as_json):
-        session_of(context).open(uri, read_only=False, rescue=True).branches.delete(name)
+        session.require_consent(uri, f"delete branch {name.strip()}")
+        session.open(uri, read_only=False, rescue=True).branches.delete(name)
         if as_json:
             print_json({"deleted": name.strip()})
         else:

@@ -105,8 +105,15 @@ class Commands(_FastCommand, TyperGroup):
 
 def load_command(name: str) -> Any:
     """Import the file of a command or group and return what Typer makes of it."""
+    from omnigraph.cli.verbs import add_flags
+
     if name in GROUPS:
-        return typer.main.get_group(import_module(f"omnigraph.cli.{name}").app)
+        group = typer.main.get_group(import_module(f"omnigraph.cli.{name}").app)
+        for word, member in group.commands.items():
+            add_flags(f"{name} {word}", member)
+        return group
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, cls=_Command)(getattr(import_module(f"omnigraph.cli.{COMMANDS[name][0]}"), name))
-    return typer.main.get_command(app)
+    command = typer.main.get_command(app)
+    add_flags(name, command)
+    return command

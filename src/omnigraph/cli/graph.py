@@ -26,7 +26,7 @@ def init(
     session = session_of(context)
     with report_errors(as_json):
         import_without_pandas()
-        graph = og.init(session.address(uri), schema, actor=session.actor, force=force)
+        graph = og.init(session.address(uri), schema, actor=session.acting, force=force)
         made = graph.snapshot()
         if as_json:
             keys = [table.key for table in made.tables]

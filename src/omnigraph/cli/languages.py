@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,7 +66,7 @@ def lint(
     session = session_of(context)
     with report_errors(as_json):
         if schema is not None:
-            if uri:
+            if uri or any(asdict(session.scope).values()):
                 raise typer.BadParameter("give a schema file or a graph, not both")
             catalog = compile_schema(_read(schema), str(schema))
             origin = {"kind": "file", "path": str(schema)}

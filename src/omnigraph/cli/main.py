@@ -9,6 +9,7 @@ import typer
 
 import omnigraph
 from omnigraph.cli.commands import Commands
+from omnigraph.cli.config.flags import AddressFlags
 from omnigraph.cli.output import print_text
 from omnigraph.cli.session import Session
 from omnigraph.graph.manifest.format import CURRENT
@@ -33,16 +34,20 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     context: typer.Context,
-    store: Annotated[str | None, typer.Option(help="The graph's address, for every command.")] = None,
+    store: Annotated[str | None, typer.Option(help="Where the graph is stored.")] = None,
+    server: Annotated[str | None, typer.Option(help="The server that has it: a name or http(s)://.")] = None,
+    graph: Annotated[str | None, typer.Option(help="Its name at the server or in the cluster.")] = None,
+    profile: Annotated[str | None, typer.Option(help="A profile that says where it is.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="The cluster that it is stored in.")] = None,
     actor: Annotated[str | None, typer.Option("--as", help="Who is acting; recorded in commits.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing shared files.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing what others share.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only results.")] = False,
     version: Annotated[
         bool, typer.Option("--version", "-v", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Take the global options."""
-    context.obj = Session(store, actor, quiet, yes)
+    """Take the flags of every command, which may also be typed after it."""
+    context.obj = Session(AddressFlags(store, server, graph, profile, cluster), actor, quiet, yes)
 
 
 def run() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,11 +12,11 @@ from omnigraph.cli.options import EngineName, as_typed
 from omnigraph.cli.output import print_json, print_note, print_table, print_text, progress_bar
 from omnigraph.cli.session import (
     EXIT_FAILED,
-    EXIT_USAGE,
     AsJson,
     Branch,
     Session,
     Uri,
+    is_served,
     report_errors,
     session_of,
 )
@@ -42,7 +41,8 @@ def optimize(
         graph = session_of(context).open(uri, branch, read_only=False)
         with progress_bar("tables", shown=not (as_json or session_of(context).quiet)) as advance:
             run = graph.ensure_indices if only_indices else graph.optimize
-            done = run(progress=lambda key, number, total: advance(number, total), engine=as_typed(engine))
+            report = None if is_served(graph) else lambda key, number, total: advance(number, total)
+            done = run(progress=report, engine=as_typed(engine))
         if as_json:
             print_json({"branch": branch, **done.to_json()})
         else:
@@ -82,14 +82,13 @@ def cleanup(
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Do it; without, only show what would go.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask on storage that is not local.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Drop old commits and remove files that nothing needs any more."""
     session = session_of(context)
     with report_errors(as_json):
         if confirm:
-            _ask(session.address(uri), yes or session.yes)
+            session.require_consent(uri, "remove files")
         graph = session.open(uri, read_only=not confirm)
         done = graph.cleanup(keep=keep, older_than=older_than, dry_run=not confirm)
     if as_json:
@@ -128,17 +127,6 @@ def repair(
         _show_repair(done)
     if not done.ok:
         raise typer.Exit(EXIT_FAILED)
-
-
-def _ask(address: str, yes: bool) -> None:
-    """Ask for confirmation on storage that others may share."""
-    is_local = "://" not in address or address.startswith("file://")
-    if is_local or yes:
-        return
-    if sys.stdin.isatty() and typer.confirm(f"remove files from {address}?"):
-        return
-    print_note(f"{address} is not local: add --yes to clean it up")
-    raise typer.Exit(EXIT_USAGE)
 
 
 def _run_repair(session: Session, uri: str | None, confirm: bool, scrub: bool) -> og.Repair:

@@ -109,8 +109,11 @@ def load(
     as_json: AsJson = False,
 ) -> None:
     """Load graph records as one commit, or nothing at all."""
+    session = session_of(context)
     with report_errors(as_json):
-        graph = session_of(context).open(uri, read_only=False, takes_tables=True)
+        if mode == "overwrite":
+            session.require_consent(uri, "replace what is there")
+        graph = session.open(uri, read_only=False, takes_tables=True)
         with show_stages(context, as_json, spark_ui):
             done = graph.load(
                 data if type_name is None else _require_one_file(data),

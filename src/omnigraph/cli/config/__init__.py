@@ -1,0 +1,1 @@
+"""What a user keeps in `~/.omnigraph`, and which graph a command is about."""

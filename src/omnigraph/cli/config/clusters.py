@@ -1,0 +1,58 @@
+"""The graphs of a cluster, found where it is stored: `graphs/<id>.omni` below its root."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omnigraph.base.errors import BadInput, NotFound
+
+if TYPE_CHECKING:
+    from omnigraph.storage.objects import ObjectStore
+
+STATE = "__cluster/state.json"
+_CONFIG = "cluster.yaml"
+_ID = re.compile(r"[a-zA-Z0-9-]{1,64}")
+_GRAPH = "graph."
+
+
+def root_of_graph(cluster: str, graph: str) -> str:
+    """Return where a graph of a cluster is stored."""
+    if not _ID.fullmatch(graph):
+        raise BadInput(f"{graph!r} cannot name a graph: use 1 to 64 of the letters a-z, A-Z, 0-9 and -")
+    return f"{find_root(cluster).rstrip('/')}/graphs/{graph}.omni"
+
+
+def list_cluster_graphs(cluster: str) -> list[str]:
+    """Return the names of the graphs that were applied to a cluster, sorted."""
+    root = find_root(cluster)
+    try:
+        state = json.loads(_open(root).get(STATE))
+        resources = state["applied_revision"]["resources"]
+    except NotFound:
+        raise NotFound(f"there is no cluster at {root}: it has no {STATE}", uri=root) from None
+    except (ValueError, KeyError, TypeError):
+        raise BadInput(f"{STATE} of the cluster at {root} cannot be read", uri=root) from None
+    return sorted(name.removeprefix(_GRAPH) for name in resources if name.startswith(_GRAPH))
+
+
+def find_root(cluster: str) -> str:
+    """Return where a cluster is stored: the folder of `cluster.yaml` may name another place."""
+    from omnigraph.cli.config.document import read_document
+
+    if "://" in cluster:
+        return cluster
+    document = read_document(Path(cluster) / _CONFIG, lambda text: None)
+    storage = document.members().get("storage") if document is not None else None
+    if storage is None:
+        return cluster
+    found = storage.text()
+    return found if "://" in found else str(Path(cluster) / found)
+
+
+def _open(root: str) -> ObjectStore:
+    from omnigraph.storage.objects import open_store
+
+    return open_store(root)
