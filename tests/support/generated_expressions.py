@@ -120,6 +120,8 @@ def _of_any(draw: Conditions, value: Value, _known: list[Value]) -> tuple[str, s
     constant = draw.constant(value.base)
     if constant == "null" or value.base in (*_INTEGERS, *_FLOATS) or value.base.startswith("enum"):
         return f"({value.text} is null)", "Bool", False
+    if draw.chance(3):
+        return f"case when {value.text} != {constant} then {value.text} end", value.base, False
     if draw.chance(2):
         return f"case when {value.text} is null then {constant} else {value.text} end", value.base, False
     return f"coalesce({value.text}, {constant})", value.base, False

@@ -183,9 +183,11 @@ def _check_case(check: CheckContext, scope: Scope, node: ast.CaseExpression) -> 
     if values is None or otherwise is None or None in conditions:
         return None
     every = values if node.otherwise is None else (*values, otherwise)
-    type_ = _common_type(check, "case", every, tuple(results))
-    if type_ is None:
+    common = _common_type(check, "case", every, tuple(results))
+    if common is None:
         return None
+    # What is counted depends on it: a value that is never NULL is counted as rows.
+    type_ = replace(common, nullable=otherwise.type.nullable or any(item.type.nullable for item in values))
     branches = tuple(
         CaseChoice(condition, _give_null_type(value, type_))
         for condition, value in zip(conditions, values, strict=True)
