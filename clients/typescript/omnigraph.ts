@@ -124,6 +124,20 @@ export interface PickBody {
   metadata?: { [name: string]: string } | null;
 }
 
+/** Stored queries as files with their texts, or the names of those to remove. */
+export interface QueriesBody {
+  /** Texts of `.gq` files, by name. */
+  files?: { [name: string]: string } | null;
+  /** Names; then there are no files. */
+  remove?: string[] | null;
+  /** `extend` keeps the queries that are not named. */
+  mode?: "replace" | "extend";
+  branch?: string | null;
+  message?: string | null;
+  /** Noted in the commit. */
+  metadata?: { [name: string]: string } | null;
+}
+
 /** A read query, and what it is asked of. */
 export interface QueryBody {
   query: string;
@@ -170,6 +184,23 @@ export interface ResetBody {
   metadata?: { [name: string]: string } | null;
 }
 
+/** The arguments of a stored query; what only reads or only mutations take is refused for the other. */
+export interface RunBody {
+  params?: JsonObject | null;
+  branch?: string | null;
+  /** A commit, a tag, or what else stands for a commit. */
+  snapshot?: string | null;
+  /** Which kind the query must be of. */
+  expect_mutation?: boolean | null;
+  /** Seconds. */
+  timeout?: number | null;
+  engine?: "auto" | "local" | "spark";
+  message?: string | null;
+  /** Noted in the commit. */
+  metadata?: { [name: string]: string } | null;
+  retry?: number;
+}
+
 /** Another schema, and what it may take away. */
 export interface SchemaBody {
   schema_source: string;
@@ -177,6 +208,8 @@ export interface SchemaBody {
   allow_drop?: boolean;
   allow_data_loss?: boolean;
   mode?: "replace" | "extend";
+  /** Whether stored queries may stop fitting. */
+  allow_broken_queries?: boolean;
   /** What errors call the text. */
   file?: string;
   message?: string | null;
@@ -263,6 +296,26 @@ export class OmniGraphClient {
   /** Load the body as one commit: graph records as NDJSON, or rows of one type as CSV, Parquet or Arrow. */
   async loadRecords(given: { format: "ndjson" | "csv" | "parquet" | "arrow"; graph: string; mode: "append" | "merge" | "patch" | "overwrite"; branch?: string | null; from?: string | null; type?: string | null; message?: string | null; engine?: "auto" | "local" | "spark"; onError?: "fail" | "quarantine"; mapping?: string | null; rules?: string | null; metadata?: string | null; source?: string | null; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: BodyInit }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/load/${inPath(given.format)}`, { "mode": given.mode, "branch": given.branch, "from": given.from, "type": given.type, "message": given.message, "engine": given.engine, "on_error": given.onError, "mapping": given.mapping, "rules": given.rules, "metadata": given.metadata, "source": given.source }, { "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, given.body, options)).json()) as JsonObject;
+  }
+
+  /** Return the stored queries: names, what they say and take; with `texts`, their texts. */
+  async listQueries(given: { graph: string; branch?: string | null; snapshot?: string | null; texts?: boolean; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/queries`, { "branch": given.branch, "snapshot": given.snapshot, "texts": given.texts }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Store queries, or remove some, in one commit; the texts are those of files, by name. */
+  async applyQueries(given: { graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: QueriesBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/queries`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Return one stored query with its text. */
+  async showQuery(given: { name: string; graph: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/queries/${inPath(given.name)}`, { "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Run a stored query: a read answers as `/query` does, a mutation as `/mutate` does. */
+  async runStoredQuery(given: { name: string; graph: string; accept?: string | null; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body?: RunBody | null }, options: CallOptions = {}): Promise<Response> {
+    return this.send("POST", `/graphs/${inPath(given.graph)}/queries/${inPath(given.name)}`, {}, { "Content-Type": "application/json", "accept": given.accept, "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options);
   }
 
   /** Return the names of all branches. */
@@ -355,7 +408,7 @@ export class OmniGraphClient {
     return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/diff`, { "from": given.from, "to": given.to, "kinds": given.kinds, "types": given.types, "ops": given.ops, "images": given.images, "limit": given.limit, "max_bytes": given.maxBytes, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
-  /** Return how many changes there are by table, and how the schema differs. */
+  /** Return how many changes there are by table, and how schema and stored queries differ. */
   async sumDiff(given: { graph: string; from: string; to: string; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; counts?: boolean; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/diff/summary`, { "from": given.from, "to": given.to, "kinds": given.kinds, "types": given.types, "ops": given.ops, "counts": given.counts }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }

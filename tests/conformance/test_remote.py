@@ -28,6 +28,7 @@ from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.entities.blob import BlobHandle
 from omnigraph.sdk.entities.entity import Entity
 from omnigraph.sdk.graph import Graph
+from omnigraph.sdk.queries.handle import QueriesHandle
 from omnigraph.sdk.remote.blob import RemoteBlob
 from omnigraph.sdk.remote.branches import RemoteBranches, RemoteTags
 from omnigraph.sdk.remote.entity import RemoteEntity
@@ -35,6 +36,7 @@ from omnigraph.sdk.remote.graph import RemoteGraph
 from omnigraph.sdk.remote.history.changes import RemoteChanges
 from omnigraph.sdk.remote.history.commits import RemoteCommits
 from omnigraph.sdk.remote.history.diff import RemoteDiff
+from omnigraph.sdk.remote.queries import RemoteQueries
 from omnigraph.sdk.remote.schema import RemoteSchema
 from omnigraph.sdk.remote.snapshot import RemoteSnapshot
 from omnigraph.sdk.schema import SchemaHandle
@@ -69,7 +71,14 @@ PAIRS: dict[str, tuple[type, type]] = {
     "blob": (BlobHandle, RemoteBlob),
     "entity": (Entity, RemoteEntity),
     "diff": (Diff, RemoteDiff),
+    "queries": (QueriesHandle, RemoteQueries),
 }
+QUERIES = """
+// Who is so old.
+query of_age($age: I64?) { match { $p: Person { age: $age } } return { $p.name } }
+
+query named($n: String, $a: I64?) @instruction("adds one") { insert Person { name: $n, age: $a } }
+"""
 ALL = """
 query q() {
   match { $p: Person }
@@ -307,6 +316,35 @@ read(
         g.schema.plan("node Place { name: String }", mode="extend"),
     ),
 )
+read(
+    "stored queries",
+    "graph.queries queries.list queries.show snapshot.queries",
+    lambda g: (
+        [
+            (q, q.file, q.line)
+            for q in (*g.queries.list(), g.queries.show("named"), *g.snapshot().queries.values())
+        ]
+        + g.queries.list(branch="side")
+        + g.queries.list(snapshot="first")
+    ),
+)
+read(
+    "stored queries run",
+    "graph.run snapshot.run",
+    lambda g: [
+        found.rows
+        for found in (
+            g.run("of_age", {"age": 3}),
+            g.run("of_age", {"age": 2**60}, snapshot="main", timeout=60),
+            g.snapshot().run("of_age", {"age": 3}),
+        )
+    ],
+)
+read(
+    "stored queries tried",
+    "queries.validate",
+    lambda g: g.queries.validate({"a": "query a() { match { $p: Person } return { $p.name } }"}),
+)
 read("branches", "branches.list", lambda g: g.branches.list())
 read("a branch", "branches.info", lambda g: (g.branches.info(), g.branches.info("side", "main")))
 read(
@@ -336,12 +374,13 @@ read(
 read("tags", "tags.list", lambda g: g.tags.list())
 read(
     "a difference",
-    "graph.diff diff.from_commit diff.to_commit diff.schema diff.counts diff.total diff.changes",
+    "graph.diff diff.from_commit diff.to_commit diff.schema diff.queries diff.counts diff.total diff.changes",
     lambda g: [
         (
             d.from_commit,
             d.to_commit,
             d.schema,
+            d.queries,
             d.counts,
             d.total,
             d.changes,
@@ -350,7 +389,7 @@ read(
             repr(d),
             d._repr_html_(),
         )
-        for d in (diff_of(g), diff_of(g, ops=["delete"]), diff_of(g, images=False))
+        for d in (g.diff("side", "main"), diff_of(g), diff_of(g, ops=["delete"]), diff_of(g, images=False))
     ],
 )
 read("a difference of schemas", "graph.diff", lambda g: g.diff("main", g.snapshot("side")).schema)
@@ -393,6 +432,25 @@ def _(g: Any, folder: Path) -> Any:
     again = g.mutate(ADD, {"n": "new", "a": 7}, idempotency_key="k")
     assert done.commit_id == again.commit_id
     return done, again, g.mutate(SET_AGE, {"a": 9}, retry=2), g.query(ALL).rows, g.commits.list(limit=2)
+
+
+@write("stored queries and a mutation by name", "graph.run queries.apply queries.remove")
+def _(g: Any, folder: Path) -> Any:
+    (folder / "more.gq").write_text("query more() { match { $p: Person } return { $p.name } }")
+    done = g.run(
+        "named", {"n": "stored", "a": 5}, message="by name", metadata={"a": "b"}, idempotency_key="s"
+    )
+    again = g.run("named", {"n": "stored", "a": 5}, idempotency_key="s", expect_mutation=True)
+    assert done.commit_id == again.commit_id
+    return [
+        done,
+        g.queries.apply(folder, mode="extend", message="more"),
+        g.queries.apply(folder / "more.gq", mode="extend"),
+        g.commits.changes("main").queries,
+        g.queries.remove(["more"], metadata={"why": "x"}),
+        g.commits.list(limit=2),
+        [block.queries for block in g.changes.poll(start="after:" + g.commits.show("HEAD~1").id).blocks],
+    ]
 
 
 @write("loads of records", "graph.load")
@@ -598,6 +656,27 @@ refuse(
 )
 refuse("a schema that is none", "schema.plan", lambda g: g.schema.plan("nonsense"))
 refuse("a mode of a schema", "schema.apply", lambda g: g.schema.apply(SCHEMA, mode="x"))
+refuse(
+    "a schema that breaks a query",
+    "schema.apply",
+    lambda g: g.schema.apply(SCHEMA.replace("age: I64?", ""), allow_drop=True),
+)
+refuse("a query by no name", "graph.run", lambda g: g.run("nobody"))
+refuse("a query by a name nearby", "graph.run", lambda g: g.run("of_ages"))
+refuse("an argument of no query", "graph.run", lambda g: g.run("of_age", {"ages": 1}))
+refuse("a mutation of a snapshot", "graph.run", lambda g: g.run("named", {"n": "x"}, snapshot="main"))
+refuse("a mutation of a pinned one", "snapshot.run", lambda g: g.snapshot().run("named", {"n": "x"}))
+refuse("a message of a read", "graph.run", lambda g: g.run("of_age", {"age": 1}, message="x"))
+refuse("a read as a mutation", "graph.run", lambda g: g.run("of_age", {"age": 1}, expect_mutation=True))
+refuse("queries that do not fit", "queries.apply", lambda g: g.queries.apply({"a": "query a() { delete X }"}))
+refuse(
+    "queries of no type",
+    "queries.validate",
+    lambda g: g.queries.validate({"a": "query a() { match { $p: X } return { $p.name } }"}),
+)
+refuse("queries of no file", "queries.apply", lambda g: g.queries.apply("nowhere.gq"))
+refuse("a mode of queries", "queries.apply", lambda g: g.queries.apply({"a": QUERIES}, mode="x"))
+refuse("a query that is not there", "queries.remove", lambda g: g.queries.remove("nobody"))
 refuse("a branch twice", "branches.create", lambda g: g.branches.create("side"))
 refuse("the main branch", "branches.delete", lambda g: g.branches.delete("main"))
 refuse("a name that is not allowed", "branches.create", lambda g: g.branches.create("a b"))
@@ -658,6 +737,7 @@ def _serve(folder: Path) -> Iterator[Served]:
     graph.branches.create("side")
     with og.open(folder / "people", branch="side") as side:
         side.schema.apply("node Place { name: String }", mode="extend")
+    graph.queries.apply({"people": QUERIES})
     graph.mutate(ADD, {"n": "cyd", "a": 3})
     graph.optimize()
     graph.mutate(SET_AGE, {"a": 2**60})

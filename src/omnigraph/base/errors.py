@@ -4,6 +4,7 @@ OmniError
 ├── BadInput                     the caller must change the request
 │   ├── ParseError               text that does not parse, or a schema that does not compile
 │   │   └── ParameterError       a parameter that is missing, unknown, or not of its type
+│   ├── StoredQueryBroken        stored queries and the schema do not fit together
 │   ├── TypeCheckError           a query that does not fit the schema
 │   ├── ValidationError          data that breaks a rule of the schema
 │   ├── InvalidName              a branch, tag or table name that is not allowed
@@ -136,6 +137,12 @@ class TypeCheckError(_Diagnosed):
     """The query does not fit the schema."""
 
     code = "type_error"
+
+
+class StoredQueryBroken(BadInput):
+    """Stored queries that do not fit the schema, or a schema that would break some; `queries` names them."""
+
+    code = "stored_query_broken"
 
 
 class ValidationError(BadInput):

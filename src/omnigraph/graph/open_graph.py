@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from omnigraph.base.errors import BadInput, CorruptState, ReadOnly
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.compiler.stored.queries import QuerySet
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph import history
 from omnigraph.graph.branches.names import normalise
@@ -58,6 +59,8 @@ class OpenGraph:
         self._if_commit: str | None = None
         self._key: str | None = None
         self._caches = CacheAge()
+        self.declared_queries: QuerySet | None = None
+        """The stored queries that a cluster declares, in place of those that the graph holds."""
 
     @property
     def uri(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.base.errors import CorruptState, NotFound
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.compiler.stored.queries import QuerySet
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.layout import table_identity
@@ -93,6 +94,11 @@ class Snapshot:
     def schema_source(self) -> str:
         """The text of the schema at this commit."""
         return self._core.schemas.get(self._record.schema).source
+
+    @property
+    def queries(self) -> QuerySet:
+        """The stored queries at this commit, by name."""
+        return self._core.schemas.queries(self._record.queries)
 
     @property
     def embedder(self) -> Embedder:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from omnigraph.execution.embed.backfill import Backfill
     from omnigraph.execution.export.export import Export
     from omnigraph.execution.load.run import Load
+    from omnigraph.execution.result import Result
     from omnigraph.execution.write.mutate import Mutation
     from omnigraph.graph.backup.progress import Progress as CopyProgress
     from omnigraph.graph.backup.run import Backup
@@ -95,6 +96,42 @@ class Graph(ReadableGraph):
             metadata=metadata,
             reader=self._reader,
         )
+
+    def run(
+        self,
+        name: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        branch: str | None = None,
+        snapshot: Pinned | str | None = None,
+        engine: ReadEngine = "auto",
+        timeout: float | None = None,
+        if_commit: str | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        retry: int = 0,
+        metadata: Mapping[str, str] | None = None,
+        expect_mutation: bool | None = None,
+    ) -> Result | Mutation:
+        """Run a stored query: a read gives its rows, a mutation is one commit.
+
+        A snapshot is asked with the queries that it has. With `expect_mutation` a query of the other kind is
+        refused. What only one of the kinds takes is refused for the other.
+        """
+        from omnigraph.sdk.queries.run import run_stored
+
+        given = {
+            "snapshot": snapshot,
+            "engine": engine,
+            "timeout": timeout,
+            "if_commit": if_commit,
+            "message": message,
+            "idempotency_key": idempotency_key,
+            "retry": retry,
+            "metadata": metadata,
+        }
+        found: Result | Mutation = run_stored(self, self, name, params, branch, given, expect_mutation)
+        return found
 
     def load(
         self,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from omnigraph.graph.manifest.record import CommitRecord
     from omnigraph.sdk.entities.blob import BlobHandle
     from omnigraph.sdk.entities.entity import Entity
+    from omnigraph.sdk.queries.handle import QueriesHandle
     from omnigraph.sdk.schema import SchemaHandle
 
 
@@ -36,6 +37,13 @@ class ReadableGraph(ReopenableGraph):
         from omnigraph.sdk.schema import SchemaHandle
 
         return SchemaHandle(self)
+
+    @property
+    def queries(self) -> QueriesHandle:
+        """The stored queries of this handle's branch: list, show, validate, apply, remove."""
+        from omnigraph.sdk.queries.handle import QueriesHandle
+
+        return QueriesHandle(self)
 
     def diff(
         self,

@@ -62,6 +62,7 @@ class SchemaHandle:
         allow_drop: bool = False,
         allow_data_loss: bool = False,
         mode: SchemaMode = "replace",
+        allow_broken_queries: bool = False,
         message: str | None = None,
         idempotency_key: str | None = None,
         metadata: Mapping[str, str] | None = None,
@@ -70,10 +71,11 @@ class SchemaHandle:
 
         With mode `replace` the text is the whole schema. What it leaves out is dropped, if that is allowed:
         after `allow_drop` older versions still have it until a cleanup, after `allow_data_loss` they do not.
-        With mode `extend` the text is added to the schema that is there.
+        With mode `extend` the text is added to the schema that is there. A schema that breaks a stored query
+        is refused, unless `allow_broken_queries` is given.
         """
         desired = desire_schema(text_or_path, mode, allow_drop=allow_drop, allow_data_loss=allow_data_loss)
-        work = SchemaApplication(desired, self._graph.schemas)
+        work = SchemaApplication(desired, self._graph.schemas, allow_broken_queries=allow_broken_queries)
         published = self._graph.commit_work(
             work,
             message=message,

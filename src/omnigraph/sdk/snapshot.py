@@ -46,6 +46,21 @@ class Snapshot(Pinned):
         """Run a read query on this snapshot."""
         return self._reader.run(self, ReadRequest(gq, params, name, timeout, optimise, engine))
 
+    def run(
+        self,
+        name: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        engine: ReadEngine = "auto",
+        timeout: float | None = None,
+    ) -> Result:
+        """Run a stored read query of this snapshot."""
+        from omnigraph.sdk.queries.run import check_call, queries_of
+
+        query = queries_of(self._graph, self).find(name)
+        check_call(query, {}, expect_mutation=False)
+        return self.query(query.text, params, name=query.name, engine=engine, timeout=timeout)
+
     def stream(
         self,
         gq: str,

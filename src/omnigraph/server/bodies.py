@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from omnigraph.base.choices import MergeStrategy, ReadEngine, SchemaMode
 
@@ -53,6 +53,37 @@ class MutateBody(Body):
     name: str | None = None
     params: dict[str, Any] | None = None
     branch: str | None = None
+    message: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
+    retry: int = Field(0, ge=0)
+
+
+class QueriesBody(Body):
+    """Stored queries as files with their texts, or the names of those to remove."""
+
+    files: dict[str, str] | None = Field(None, description="Texts of `.gq` files, by name.")
+    remove: list[str] | None = Field(None, description="Names; then there are no files.")
+    mode: SchemaMode = Field("replace", description="`extend` keeps the queries that are not named.")
+    branch: str | None = None
+    message: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> QueriesBody:
+        if (self.files is None) == (self.remove is None):
+            raise ValueError("give files, or remove")
+        return self
+
+
+class RunBody(Body):
+    """The arguments of a stored query; what only reads or only mutations take is refused for the other."""
+
+    params: dict[str, Any] | None = None
+    branch: str | None = None
+    snapshot: str | None = Field(None, description="A commit, a tag, or what else stands for a commit.")
+    expect_mutation: bool | None = Field(None, description="Which kind the query must be of.")
+    timeout: int | float | None = Field(None, description="Seconds.")
+    engine: ReadEngine = "auto"
     message: str | None = None
     metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
     retry: int = Field(0, ge=0)
@@ -134,6 +165,7 @@ class SchemaBody(Body):
     allow_drop: bool = False
     allow_data_loss: bool = False
     mode: SchemaMode = "replace"
+    allow_broken_queries: bool = Field(False, description="Whether stored queries may stop fitting.")
     file: str = Field("", description="What errors call the text.")
     message: str | None = None
     metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")

@@ -20,6 +20,8 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "ExplainBody": {"query": _QUERY, "analyze": True},
     "EntityResetBody": {"revision": "HEAD~1", "message": "the crawler was wrong"},
     "MutateBody": {"query": _INSERT, "message": "add ada"},
+    "QueriesBody": {"files": {"people.gq": _QUERY}, "mode": "extend"},
+    "RunBody": {"params": {"city": "Kyiv"}, "branch": "main"},
     "ExportBody": {"branch": "main", "type_names": ["Person"]},
     "BranchBody": {"name": "review", "from": "main"},
     "RenameBody": {"name": "reviewed"},
@@ -94,6 +96,7 @@ _BODIES: Mapping[str, Mapping[str, Any]] = {
 """Of the operations that read their bodies themselves."""
 _ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "run_query": _ROWS,
+    "run_stored_query": _ROWS,
     "export_graph": {NDJSON: {"schema": {"type": "string"}}},
     "take_baseline": {NDJSON: {"schema": {"type": "string"}}},
     "read_blob": {"application/octet-stream": _BINARY},

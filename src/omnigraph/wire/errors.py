@@ -56,6 +56,7 @@ STATUS: Mapping[str, int] = {
     "spark_missing": 503,
     "storage_missing": 503,
     "too_many_requests": 429,
+    "stored_query_broken": 400,
     "type_error": 400,
     "unauthorized": 401,
     "unavailable": 503,

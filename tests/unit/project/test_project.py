@@ -170,7 +170,7 @@ def test_time_and_randomness_come_from_the_clock() -> None:
 
 
 # What may be longer than 400 lines, and how long.
-LONG: dict[str, int] = {}
+LONG: dict[str, int] = {"base/errors.py": 500}  # the tree is drawn at the top, and has one place
 
 
 def test_no_module_is_longer_than_400_lines_without_a_reason() -> None:

@@ -33,10 +33,11 @@ def describe_operation(query: CompiledQuery) -> dict[str, Any]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    return {"name": column.name, **_kind(column.type), "nullable": column.type.nullable}
+    return {"name": column.name, **describe_type(column.type), "nullable": column.type.nullable}
 
 
-def _kind(type_: PropertyType) -> dict[str, Any]:
+def describe_type(type_: PropertyType) -> dict[str, Any]:
+    """Return the kind of a type, as clients that know no schema tell them apart."""
     if type_.vector is not None:
         return {"kind": "vector", "vector_dim": type_.vector}
     kind = "map" if type_.is_map else _KIND_OF_SCALAR[type_.scalar]

@@ -43,6 +43,13 @@ class HeldCommit:
     """The paths of the pins of its tables, but for those that were dropped for good."""
     merged: CommitRef | None = None
     closed: bool = False
+    queries: str = ""
+    """The address of its stored queries."""
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """The addresses of its schema and its stored queries."""
+        return (self.schema, self.queries) if self.queries else (self.schema,)
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ class Manifest:
     """By branch."""
     chains: Mapping[str, HeldChain]
     schemas: Mapping[str, Content]
-    """By address."""
+    """Schemas and stored queries, by address."""
     files: Mapping[str, Content]
     """Files of tables, by their path in the graph."""
     versions: Mapping[str, frozenset[str]]

@@ -126,7 +126,7 @@ def control_objects(view: View) -> dict[str, int]:
     for chain in view.chains.values():
         for seq, record in chain.fresh.items():
             paths[layout.record_path(chain.incarnation, seq)] = chain.contents[seq].size
-            paths[layout.schema_path(record.schema)] = 0
+            paths.update({layout.schema_path(address): 0 for address in record.definitions})
     return paths
 
 
@@ -144,7 +144,7 @@ def paths_held_before(view: View, known: KnownContents) -> Iterator[str]:
     for chain in view.chains.values():
         for held in chain.known.values():
             yield layout.record_path(chain.incarnation, held.seq)
-            yield layout.schema_path(held.schema)
+            yield from map(layout.schema_path, held.definitions)
             for pin in held.pins:
                 yield from known.versions[pin]
 
@@ -178,7 +178,8 @@ def manifest_of(
             )
     versions = _versions(chains.values(), copied.versions)
     files = sorted({path for found in versions.values() for path in found})
-    schemas = sorted({held.schema for chain in chains.values() for held in chain.commits.values()})
+    held = [commit for chain in chains.values() for commit in chain.commits.values()]
+    schemas = sorted({address for commit in held for address in commit.definitions})
     return replace(
         draft,
         heads=view.heads,
@@ -244,6 +245,7 @@ def _hold(record: CommitRecord, chain: SeenChain, tables: Mapping[str, int], cop
         frozenset(pins),
         record.merged_parent,
         record.closed,
+        record.queries,
     )
 
 

@@ -181,10 +181,10 @@ def _check_line(truth: Truth, name: str, line: Line) -> None:
     if not line.records:
         return
     tables = [(entry.key, entry.pinned) for record in line.records for entry in record.tables.values()]
-    schemas = [record.schema for record in line.records]
+    definitions = [address for record in line.records for address in record.definitions]
     newest = truth.condemned.newest()
     held = truth.chains.claim_commit(line.records[-1].ref, line.records[-1].tables)
-    if not (held and is_spared(truth, tables, schemas, line.staged_behind, newest)):
+    if not (held and is_spared(truth, tables, definitions, line.staged_behind, newest)):
         raise Contention(
             f"branch {name!r} was not made: a cleanup came between and may have removed files of its first "
             "commits, try again",

@@ -29,7 +29,13 @@ def join_pages(parts: Sequence[Json]) -> Json:
     for place, change in enumerate(changes):
         if not _is_change(change):
             raise BadInput(f"change {place + 1} of the block is not what a poll gives", place=place)
-    return {"cause": parts[0]["cause"], "schema": parts[0].get("schema"), "changes": changes}
+    first = parts[0]
+    return {
+        "cause": first["cause"],
+        "schema": first.get("schema"),
+        "queries": first.get("queries"),
+        "changes": changes,
+    }
 
 
 def row_of(table: TableType, change: Json) -> dict[str, Any]:
@@ -53,13 +59,14 @@ def row_of(table: TableType, change: Json) -> dict[str, Any]:
 def _is_part(part: Any) -> bool:
     if not isinstance(part, Mapping) or not isinstance(part.get("cause"), Mapping):
         return False
-    schema = part.get("schema")
+    schema, queries = part.get("schema"), part.get("queries")
     return (
         isinstance(part["cause"].get("graph_commit_id"), str)
         and _is_list(part.get("changes"))
         and isinstance(part.get("offset"), int)
         and isinstance(part.get("complete"), bool)
         and (schema is None or _has(schema, catalog=Mapping, source=str))
+        and (queries is None or (_has(queries, before=Mapping, after=Mapping) and _all_texts(queries)))
     )
 
 
@@ -79,6 +86,10 @@ def _is_change(change: Any) -> bool:
 
 def _has(value: Any, **members: type) -> bool:
     return isinstance(value, Mapping) and all(isinstance(value.get(key), of) for key, of in members.items())
+
+
+def _all_texts(queries: Json) -> bool:
+    return all(isinstance(text, str) for side in ("before", "after") for text in queries[side].values())
 
 
 def _is_list(value: Any) -> bool:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from omnigraph.base.errors import ChangeDiffRefusal
 from omnigraph.graph.changes.entities import EntityComparison, Order
-from omnigraph.graph.changes.model import Cause, Change, ChangeFilter, Json, SchemaChange
+from omnigraph.graph.changes.model import (
+    Cause,
+    Change,
+    ChangeFilter,
+    Json,
+    QueriesChange,
+    SchemaChange,
+)
 from omnigraph.graph.changes.paging import ChangeStream, PageBudget, kept
 from omnigraph.graph.changes.tokens import seal, unseal
 from omnigraph.graph.manifest.record import CommitRecord
@@ -26,6 +33,8 @@ class CommitChanges:
     """Comes with the first page."""
     changes: tuple[Change, ...]
     next_page_token: str | None
+    queries: QueriesChange | None = None
+    """Other stored queries; comes with the first page."""
 
     def __iter__(self) -> Iterator[Change]:
         return iter(self.changes)
@@ -38,6 +47,8 @@ class CommitChanges:
         data: Json = {"cause": self.cause.to_json()}
         if self.schema is not None:
             data["schema"] = self.schema.to_json()
+        if self.queries is not None:
+            data["queries"] = self.queries.to_json()
         data["changes"] = [change.to_json() for change in self.changes]
         return data if self.next_page_token is None else {**data, "next_page_token": self.next_page_token}
 
@@ -70,7 +81,8 @@ def commit_changes(
         token = seal(_KIND, bound, {"passed": stream.passed})
         kept.put(core, token, stream)
     schema = schema_change(core, before, record) if page_token is None else None
-    return CommitChanges(Cause.of(record), schema, changes, token)
+    queries = queries_change(core, before, record) if page_token is None else None
+    return CommitChanges(Cause.of(record), schema, changes, token, queries)
 
 
 def comparison_of(
@@ -86,3 +98,11 @@ def schema_change(core: Core, before: CommitRecord | None, record: CommitRecord)
         return None
     known = core.schemas.get(before.schema) if before is not None else None
     return SchemaChange.between(known, core.schemas.get(record.schema))
+
+
+def queries_change(core: Core, before: CommitRecord | None, record: CommitRecord) -> QueriesChange | None:
+    """Return the change of the stored queries that a commit made."""
+    old = before.queries if before is not None else ""
+    if same_schema(old, record.queries):
+        return None
+    return QueriesChange.between(core.schemas.queries(old), core.schemas.queries(record.queries))

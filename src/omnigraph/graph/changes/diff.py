@@ -8,8 +8,9 @@ from functools import cached_property
 from itertools import islice
 
 from omnigraph.base.notebook import SHOWN_ROWS, html_table
+from omnigraph.graph.changes.commit import queries_change
 from omnigraph.graph.changes.entities import EntityComparison, Order
-from omnigraph.graph.changes.model import Change, ChangeFilter, Json, SchemaChange
+from omnigraph.graph.changes.model import Change, ChangeFilter, Json, QueriesChange, SchemaChange
 from omnigraph.graph.changes.paging import ChangeStream, PageBudget, kept
 from omnigraph.graph.changes.tokens import seal, unseal
 from omnigraph.graph.manifest.record import CommitRecord
@@ -60,6 +61,11 @@ class Diff:
         return SchemaChange.between(schemas.get(before.schema), schemas.get(after.schema))
 
     @cached_property
+    def queries(self) -> QueriesChange | None:
+        """The change of the stored queries; None when both commits have the same."""
+        return queries_change(self.comparison.core, self.comparison.before, self.comparison.after)
+
+    @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
         """How many changes there are, by table key and by insert, update and delete; reads no images."""
         return self.comparison.counts()
@@ -85,11 +91,12 @@ class Diff:
         rows = [(item.op, item.kind, item.type_name, item.id) for item in islice(self, SHOWN_ROWS + 1)]
         more = f", the first {SHOWN_ROWS} changes are shown" if len(rows) > SHOWN_ROWS else ""
         schema = ", with another schema" if self.schema is not None else ""
+        schema += ", with other stored queries" if self.queries is not None else ""
         note = f"from commit {self.from_commit} to {self.to_commit}{schema}{more}"
         return html_table(("change", "kind", "type", "id"), rows, note)
 
     def __bool__(self) -> bool:
-        return self.schema is not None or next(iter(self), None) is not None
+        return self.schema is not None or self.queries is not None or next(iter(self), None) is not None
 
     def page(
         self, limit: int | None = None, page_token: str | None = None, max_bytes: int | None = None

@@ -12,6 +12,7 @@ from omnigraph.base.errors import BadInput
 from omnigraph.base.plain import to_full_object
 from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.migration.plan import steps_between
+from omnigraph.compiler.stored.queries import QuerySet
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import StoredSchema
 
@@ -80,6 +81,30 @@ class SchemaChange:
 
 
 @dataclass(frozen=True, slots=True)
+class QueriesChange:
+    """Other stored queries: the texts of those that differ, by name. What was changed is in both."""
+
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+
+    @staticmethod
+    def between(before: QuerySet, after: QuerySet) -> QueriesChange | None:
+        """Return what leads from one set to another; None when they say the same."""
+        old, new = before.texts, after.texts
+        differ = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
+        if not differ:
+            return None
+        return QueriesChange(
+            {name: old[name] for name in differ if name in old},
+            {name: new[name] for name in differ if name in new},
+        )
+
+    def to_json(self) -> Json:
+        """Return the change as JSON data."""
+        return {"before": dict(self.before), "after": dict(self.after)}
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """The commit that changes come from."""
 
@@ -136,12 +161,16 @@ class ChangeBlock:
     """Whether the block ends here."""
     version: int = 0
     """The number of the commit on its branch."""
+    queries: QueriesChange | None = None
+    """Comes with the first part, as the schema does."""
 
     def to_json(self) -> Json:
         """Return the block as JSON data."""
         data: Json = {"cause": self.cause.to_json()}
         if self.schema is not None:
             data["schema"] = self.schema.to_json()
+        if self.queries is not None:
+            data["queries"] = self.queries.to_json()
         changes = [change.to_json() for change in self.changes]
         return {**data, "changes": changes, "offset": self.offset, "complete": self.complete}
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,8 @@ import pyarrow as pa
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.compiler.stored.queries import QuerySet, StoredQuery
+from omnigraph.compiler.stored.read import read_queries
 from omnigraph.graph.changes.blocks import Json, row_of
 from omnigraph.graph.committer import Committer
 from omnigraph.graph.manifest.record import CommitClass
@@ -20,6 +23,7 @@ from omnigraph.graph.model.arrow_values import rows_to_arrow
 from omnigraph.graph.publish.conflict import batch_landed_error
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.schema_apply.tables import change_table, change_tables
+from omnigraph.graph.stored_queries.application import QueriesApplication
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problems
@@ -43,16 +47,32 @@ def replay(
     if (repeated := batch_landed_error(streams or {}, graph.snapshot(branch).record)) is not None:
         raise repeated
     published = None
+    has_more = bool(block["changes"]) or block.get("queries") is not None
     if block["schema"] is not None:
         schema = ReplayedSchema(block["schema"], graph.schemas)
         # A block has landed with its rows, if it has any: a schema that is there already is not a change.
         published = graph.commit_work(
-            schema, branch, said, durable=True, streams=None if block["changes"] else streams
+            schema, branch, said, durable=True, streams=None if has_more else streams
         )
+    if block.get("queries") is not None:
+        work = QueriesApplication(partial(_replay_queries, block["queries"]), graph.schemas, checks=False)
+        more = None if block["changes"] else streams
+        published = graph.commit_work(work, branch, said, streams=more) or published
     if block["changes"]:
         rows = ReplayedRows(block["changes"], graph.schemas)
         published = graph.commit_work(rows, branch, said, streams=streams) or published
     return published
+
+
+def _replay_queries(change: Json, there: QuerySet) -> QuerySet:
+    gone = [name for name in change["before"] if name in there]
+    return there.without(gone).extend(
+        QuerySet.of(query for text in change["after"].values() for query in _read_query(text))
+    )
+
+
+def _read_query(text: str) -> Iterable[StoredQuery]:
+    return read_queries({"": text}, len(text.encode())).values()
 
 
 @dataclass

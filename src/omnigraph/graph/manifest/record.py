@@ -183,8 +183,15 @@ class CommitRecord:
     """The longest time, in microseconds, from a commit's id to its record in this chain so far."""
     parent_digest: str = ""
     """The sum of the parent's record as it is stored."""
+    queries: str = ""
+    """Content address of the stored queries; empty when there are none."""
     digest: str = field(default="", compare=False, metadata=NOT_STORED)
     """The sum of this record as it is stored; known of records that were read or put."""
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """The addresses of what the commit needs beside tables: its schema, and its stored queries."""
+        return (self.schema, self.queries) if self.queries else (self.schema,)
 
     @property
     def ref(self) -> CommitRef:

@@ -31,6 +31,8 @@ class ConflictKind(StrEnum):
     CARDINALITY_VIOLATION = "CardinalityViolation"
     VALUE_CONSTRAINT_VIOLATION = "ValueConstraintViolation"
     SCHEMA_DIVERGED = "SchemaDiverged"
+    QUERY_DIVERGED = "QueryDiverged"
+    QUERY_BROKEN = "QueryBroken"
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class MergeConflict:
 
     kind: str
     entity_kind: str
-    """node, edge or schema."""
+    """node, edge, schema or query."""
     type_name: str
     entity_id: str | None
     message: str
@@ -58,7 +60,7 @@ class MergeConflict:
 
 def in_order(conflicts: Sequence[MergeConflict]) -> tuple[MergeConflict, ...]:
     """Return conflicts in the order in which they are reported: nodes before edges, by type and id."""
-    ranks = {"schema": 0, "node": 1, "edge": 2}
+    ranks = {"schema": 0, "query": 1, "node": 2, "edge": 3}
     return tuple(
         sorted(
             conflicts,

@@ -10,15 +10,18 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.compiler.stored.queries import QuerySet
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.merge_base import Outcome
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.merge.choices import Choices
 from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict, in_order
 from omnigraph.graph.merge.integrity import Broken, entities_of, entity_of, kind_of, violations
 from omnigraph.graph.merge.resolutions import Resolutions
 from omnigraph.graph.merge.schemas.decide import decide_schema
+from omnigraph.graph.merge.schemas.queries import decide_queries
 from omnigraph.graph.merge.schemas.rules import asks_for_more
 from omnigraph.graph.merge.schemas.stored import stored_rows
 from omnigraph.graph.merge.sides import Sides, TableOutcome, fates, same_content
@@ -58,6 +61,8 @@ class MergePlan:
     """By table key: where the rows stand that the deltas replace, as far as that is known."""
     drops: tuple[str, ...] = ()
     """Keys of tables that the target loses."""
+    queries: QuerySet | None = None
+    """The stored queries that the target gets; None when it keeps its own."""
 
 
 def fast_forward(core: Core, sides: Sides) -> MergePlan:
@@ -72,12 +77,14 @@ def fast_forward(core: Core, sides: Sides) -> MergePlan:
             continue
         takes.append(identity)
         counts[entry.key] = table.counts_of(table.changes_here)
+    has_same = same_schema(sides.ours.queries, sides.theirs.queries)
     return MergePlan(
         sides,
         Outcome.FAST_FORWARD,
         counts={key: count for key, count in counts.items() if count},
         takes=tuple(takes),
         drops=_drops(sides.ours, sides.theirs.tables),
+        queries=None if has_same else core.schemas.queries(sides.theirs.queries),
     )
 
 
@@ -86,7 +93,9 @@ def plan_merge(core: Core, sides: Sides, options: Options, ours: WriteBase) -> M
     chosen = decide_schema(sides, core.schemas, options.answers)
     if not isinstance(chosen, Sides):
         return MergePlan(sides, Outcome.MERGED, in_order(chosen))
-    return _Planning(core, chosen, options, ours).plan()
+    queries, clashes = decide_queries(chosen, core.schemas, options.answers, core.settings.stored_query_bytes)
+    plan = _Planning(core, chosen, options, ours).plan()
+    return replace(plan, queries=queries, conflicts=in_order([*plan.conflicts, *clashes]))
 
 
 def onto_base(core: Core, sides: Sides, ours: WriteBase) -> WriteBase:

@@ -18,6 +18,8 @@ from omnigraph.graph.write.integrity.convert import convert
 
 ANY = "*"
 SCHEMA = "schema"
+QUERY = "query"
+_DEFINITIONS = (SCHEMA, QUERY)
 _SIDES = ("base", "ours", "theirs")
 _LISTS = ("conflicts", "resolutions")
 _MEMBERS = (
@@ -68,19 +70,18 @@ class Resolution:
             and self.entity_kind in (ANY, conflict.entity_kind)
             and self.type_name in (ANY, conflict.type_name)
             and (self.entity_id is None or self.entity_id == conflict.entity_id)
-            and (conflict.entity_kind != SCHEMA or self._is_about_schemas)
+            and (conflict.entity_kind not in _DEFINITIONS or self._is_about(conflict))
         )
 
-    @property
-    def _is_about_schemas(self) -> bool:
-        """Whether this says that it is for a schema: a rule for entities drops no type and no property."""
-        return self.entity_kind == SCHEMA or self.kind == ConflictKind.SCHEMA_DIVERGED
+    def _is_about(self, conflict: MergeConflict) -> bool:
+        """Return whether this says that it is for schemas, or queries: a rule for entities drops neither."""
+        return self.entity_kind == conflict.entity_kind or self.kind == conflict.kind
 
     @property
     def is_forced(self) -> bool:
         """Whether this names an entity that need not be in conflict by itself to be settled so."""
         is_named = self.entity_id is not None and ANY not in (self.type_name, self.entity_kind)
-        return is_named and self.kind == ANY and self.entity_kind != SCHEMA
+        return is_named and self.kind == ANY and self.entity_kind not in _DEFINITIONS
 
     @property
     def rank(self) -> tuple[bool, bool, bool]:
@@ -259,7 +260,7 @@ def _read(place: int, item: Any) -> Resolution | None:
     return Resolution(
         take,
         _text(item, "kind", place, tuple(ConflictKind)),
-        _text(item, "entity_kind", place, ("node", "edge", SCHEMA)),
+        _text(item, "entity_kind", place, ("node", "edge", *_DEFINITIONS)),
         _text(item, "type_name", place),
         None if item.get("entity_id") is None else _text(item, "entity_id", place),
         item.get("image"),

@@ -126,6 +126,8 @@ class MergeWork:
         else:
             self._combine_tables(base, plan, sides.combined.catalog)
         base.schema = put_schema(sides, self._core.schemas)
+        if plan.queries is not None:
+            base.queries = self._core.schemas.put_queries(plan.queries)
         if self._two_parents:
             base.merged_parent = sides.theirs.ref
 

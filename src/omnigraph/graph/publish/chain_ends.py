@@ -116,4 +116,5 @@ def _closing_record(commit: str, state: BranchState, actor: str | None, operatio
         lag=head.lag,
         closed=True,
         parent_digest=head.digest,
+        queries=head.queries,
     )

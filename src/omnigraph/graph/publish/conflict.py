@@ -17,6 +17,7 @@ from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.publish.plan import PublishPlan
 
 SCHEMA = "schema"
+QUERIES = "queries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,10 @@ def compare_with_head(plan: PublishPlan, head: CommitRecord) -> Fit:
         return Conflicting(repeated)
     if not same_schema(head.schema, plan.expected_schema):
         return Conflicting(_mismatch(SCHEMA, plan.expected_schema, head.schema))
+    # What is checked of queries and schema is that they fit together: neither may move alone.
+    relies = plan.schema is not None or plan.queries is not None
+    if relies and not same_schema(head.queries, plan.expected_queries):
+        return Conflicting(_mismatch(QUERIES, plan.expected_queries, head.queries))
     moved: str | None = None
     for identity, expected in plan.reads.items():
         entry = head.tables.get(identity)

@@ -23,9 +23,9 @@ KeyedTable = tuple[str, PinnedTable]
 
 def is_condemned(truth: Truth, plan: PublishPlan, fence: int) -> bool:
     """Return whether a plan that meets this fence would name something that a cleanup may remove."""
-    if fence <= plan.staged_behind or not (plan.writes or plan.schema):
+    if fence <= plan.staged_behind or not (plan.writes or plan.definitions):
         return False
-    return not is_spared(truth, _written_tables(plan), [plan.schema], plan.staged_behind, fence)
+    return not is_spared(truth, _written_tables(plan), plan.definitions, plan.staged_behind, fence)
 
 
 def list_written_files(truth: Truth, plan: PublishPlan) -> Iterator[str]:
@@ -39,13 +39,13 @@ def _written_tables(plan: PublishPlan) -> list[KeyedTable]:
 
 
 def is_spared(
-    truth: Truth, tables: Iterable[KeyedTable], schemas: Iterable[str | None], after: int, up_to: int
+    truth: Truth, tables: Iterable[KeyedTable], definitions: Iterable[str], after: int, up_to: int
 ) -> bool:
     """Return whether the cleanups of the numbers `after` + 1 to `up_to` leave all of these alone."""
     if up_to <= after:
         return True
     try:
-        paths = {layout.schema_path(address) for address in schemas if address}
+        paths = {layout.schema_path(address) for address in definitions}
         for key, table in tables:
             paths.update(_files(truth, key, table))
     except NotFound:

@@ -105,11 +105,21 @@ class PublishPlan:
     """The commits whose tables the plan takes over as they are."""
     fence: int | None = None
     """The fence that the commit puts up, when it is cleanup's."""
+    queries: str | None = None
+    """The address of other stored queries, when the plan changes them; empty when it leaves none."""
+    expected_queries: str = ""
+    """The stored queries that it was prepared on; they count when it changes them or the schema."""
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """The addresses of the schema and the stored queries that it brings."""
+        return tuple(address for address in (self.schema, self.queries) if address)
 
     @property
     def changes_something(self) -> bool:
         """Whether there is anything to publish."""
-        return bool(self.writes or self.drops or self.schema or self.merged_parent)
+        says = self.writes or self.drops or self.schema or self.merged_parent
+        return bool(says or self.queries is not None)
 
 
 def note_plan(
@@ -124,6 +134,7 @@ def note_plan(
         incarnation=state.ref.incarnation,
         base=head.ref,
         expected_schema=head.schema,
+        expected_queries=head.queries,
         operation=operation,
         commit_class=CommitClass.MAINTENANCE,
         reads={},
@@ -172,4 +183,5 @@ def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
         fence=max(plan.fence or 0, head.fence),
         lag=max(head.lag, created_at - ulid_time_us(plan.commit)),
         parent_digest=head.digest,
+        queries=head.queries if plan.queries is None else plan.queries,
     )

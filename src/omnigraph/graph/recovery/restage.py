@@ -21,7 +21,7 @@ def restage(truth: Truth, plan: PublishPlan, state: BranchState) -> PublishPlan 
     Publishing what was staged on the older files would be right in content, but would drop the maintenance
     and give a table a version number that it has had (A8).
     """
-    if plan.commit_class is CommitClass.MAINTENANCE or plan.schema or plan.drops:
+    if plan.commit_class is CommitClass.MAINTENANCE or plan.schema or plan.drops or plan.queries is not None:
         return None
     head = state.head.tables
     attempt = WriteAttempt(truth.store, {entry.key: entry.pinned for entry in head.values()})

@@ -13,6 +13,7 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
 from omnigraph.graph.publish.conflict import SCHEMA
+from omnigraph.graph.schema_apply.check_queries import refuse_broken
 from omnigraph.graph.schema_apply.check_satisfiable import check_usable
 from omnigraph.graph.schema_apply.check_stored_rows import check_stored
 from omnigraph.graph.schema_apply.tables import change_table, change_tables
@@ -35,11 +36,16 @@ class SchemaApplication:
         desired: DesiredSchema,
         schemas: Schemas,
         veto: Callable[[Catalog], None] | None = None,
+        allow_broken_queries: bool = False,
     ) -> None:
-        """Take the desired schema; `veto` may refuse the new catalog before anything is published."""
+        """Take the desired schema; `veto` may refuse the new catalog before anything is published.
+
+        Stored queries that fitted must still fit, unless that is not asked for.
+        """
         self._desired = desired
         self._schemas = schemas
         self._veto = veto
+        self._allows_broken = allow_broken_queries
         self._planned_from: str | None = None
 
     @property
@@ -85,6 +91,8 @@ class SchemaApplication:
         """Stage every table's change and name the new schema; nothing when there is nothing to change."""
         if not self._plan.steps:
             return
+        if not self._allows_broken:
+            refuse_broken(self._schemas.queries(base.state.head.queries), self._old, self._plan.target)
         change_tables(base, self._old, self._plan.target, self._change)
         base.schema = self._schemas.put(StoredSchema(self._plan.target, self._text))
 

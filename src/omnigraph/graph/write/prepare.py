@@ -127,7 +127,7 @@ class Preparation:
 
     def _behind_read_lists(self, plan: PublishPlan) -> PublishPlan:
         """Return a plan that says which lists were read while it was staged and name none of its files."""
-        if self.watch.number <= plan.staged_behind or plan.schema or plan.sources or not plan.writes:
+        if self.watch.number <= plan.staged_behind or plan.definitions or plan.sources or not plan.writes:
             return plan
         number = self.watch.spared_up_to(list_written_files(self.truth, plan))
         return plan if number is None else replace(plan, staged_behind=number)
@@ -146,12 +146,14 @@ class Preparation:
             incarnation=self.state.ref.incarnation,
             base=head.ref,
             expected_schema=head.schema,
+            expected_queries=head.queries,
             operation=self.work.operation,
             commit_class=self.work.commit_class,
             reads=self.base.reads(),
             writes=self.base.writes(),
             drops=self.base.drops,
             schema=self.base.schema,
+            queries=self.base.queries,
             if_commit=self.request.if_commit,
             actor=self.request.actor,
             message=self.request.message,

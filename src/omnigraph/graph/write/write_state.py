@@ -33,6 +33,8 @@ class WriteBase:
         self._distinct: dict[str, Mapping[str, int]] = {}
         self.schema: str | None = None
         """The address of the schema that the commit brings, when it brings one."""
+        self.queries: str | None = None
+        """The address of the stored queries that the commit brings, when it brings others; empty for none."""
         self.merged_parent: CommitRef | None = None
         """The commit of another branch that this one takes in."""
         self.sources: tuple[CommitRef, ...] = ()
@@ -94,6 +96,7 @@ class WriteBase:
         self._adopted.clear()
         self._distinct.clear()
         self.schema = None
+        self.queries = None
         self.merged_parent = None
         self.sources = ()
         self.state = state
@@ -134,7 +137,7 @@ class WriteBase:
     def is_untouched(self) -> bool:
         """Whether nothing has been staged on this state."""
         staged = self._attempt.staged_pins() or self._renamed or self._dropped or self._adopted
-        return not (staged or self.schema or self.merged_parent)
+        return not (staged or self.schema or self.merged_parent or self.queries is not None)
 
     def note_distinct(self, key: str, counts: Mapping[str, int]) -> None:
         """Note how many values columns of a staged table are thought to have."""

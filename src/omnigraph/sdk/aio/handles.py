@@ -18,6 +18,7 @@ from omnigraph.sdk.entities.blob import BlobHandle
 from omnigraph.sdk.entities.entity import Entity
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.opening import init, open
+from omnigraph.sdk.queries.handle import QueriesHandle
 from omnigraph.sdk.schema import SchemaHandle
 from omnigraph.sdk.snapshot import Snapshot
 
@@ -30,6 +31,7 @@ HIDDEN = (
     "settings",
     "storage_options",
     "record",
+    "declared_queries",
 )
 """What the parts of OmniGraph ask of a handle, and users do not."""
 
@@ -37,13 +39,14 @@ AsyncGraph = make_twin(
     Graph,
     "AsyncGraph",
     plain=("uri", "id", "branch", "actor", "read_only"),
-    parts=("branches", "commits", "tags", "schema", "changes"),
+    parts=("branches", "commits", "tags", "schema", "queries", "changes"),
     hidden=HIDDEN,
 )
 AsyncBranches = make_twin(Branches, "AsyncBranches")
 AsyncCommits = make_twin(Commits, "AsyncCommits")
 AsyncTags = make_twin(Tags, "AsyncTags")
 AsyncSchema = make_twin(SchemaHandle, "AsyncSchema")
+AsyncQueries = make_twin(QueriesHandle, "AsyncQueries")
 AsyncChanges = make_twin(Changes, "AsyncChanges")
 AsyncSnapshot = make_twin(
     Snapshot,

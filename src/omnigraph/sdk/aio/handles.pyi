@@ -22,6 +22,7 @@ from omnigraph.base.choices import (
 from omnigraph.compiler.catalog.migration.plan import MigrationPlan
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.ir.queries import Column
+from omnigraph.compiler.stored.queries import QuerySet, StoredQuery
 from omnigraph.embedding.embedder import EmbeddingChoice
 from omnigraph.execution.embed.backfill import Backfill
 from omnigraph.execution.export.export import Export
@@ -35,7 +36,7 @@ from omnigraph.graph.branches.info import BranchInfo
 from omnigraph.graph.changes.commit import CommitChanges
 from omnigraph.graph.changes.diff import DiffPage
 from omnigraph.graph.changes.feed.feed import FeedPage
-from omnigraph.graph.changes.model import Change, ChangeBlock, SchemaChange
+from omnigraph.graph.changes.model import Change, ChangeBlock, QueriesChange, SchemaChange
 from omnigraph.graph.entity.history import EntityChange
 from omnigraph.graph.history import Commit
 from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup
@@ -55,6 +56,7 @@ from omnigraph.policy.read_bundle import PolicySource
 from omnigraph.sdk.changes import Baseline
 from omnigraph.sdk.entities.entity import EdgeDirection
 from omnigraph.sdk.opening import SchemaInput
+from omnigraph.sdk.queries.handle import QueriesApply
 from omnigraph.sdk.schema import SchemaApply
 from omnigraph.storage.public_namespace import PublicNamespace
 
@@ -70,6 +72,7 @@ class AsyncGraph:
     changes: AsyncChanges
     commits: AsyncCommits
     id: str
+    queries: AsyncQueries
     schema: AsyncSchema
     tags: AsyncTags
     uri: str
@@ -286,6 +289,28 @@ class AsyncGraph:
         """Verify the whole graph and explain what is inconsistent; `confirm` fixes what needs no guess.
 
         With `scrub` every byte of every file is read; `progress` is called for each."""
+        ...
+
+    async def run(
+        self,
+        name: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        branch: str | None = None,
+        snapshot: Pinned | AsyncSnapshot | str | None = None,
+        engine: ReadEngine = "auto",
+        timeout: float | None = None,
+        if_commit: str | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        retry: int = 0,
+        metadata: Mapping[str, str] | None = None,
+        expect_mutation: bool | None = None,
+    ) -> Result | Mutation:
+        """Run a stored query: a read gives its rows, a mutation is one commit.
+
+        A snapshot is asked with the queries that it has. With `expect_mutation` a query of the other kind is
+        refused. What only one of the kinds takes is refused for the other."""
         ...
 
     async def snapshot(
@@ -515,6 +540,7 @@ class AsyncSchema:
         allow_drop: bool = False,
         allow_data_loss: bool = False,
         mode: SchemaMode = "replace",
+        allow_broken_queries: bool = False,
         message: str | None = None,
         idempotency_key: str | None = None,
         metadata: Mapping[str, str] | None = None,
@@ -523,13 +549,59 @@ class AsyncSchema:
 
         With mode `replace` the text is the whole schema. What it leaves out is dropped, if that is allowed:
         after `allow_drop` older versions still have it until a cleanup, after `allow_data_loss` they do not.
-        With mode `extend` the text is added to the schema that is there."""
+        With mode `extend` the text is added to the schema that is there. A schema that breaks a stored query
+        is refused, unless `allow_broken_queries` is given."""
         ...
 
     async def plan(
         self, text_or_path: str | Path, allow_data_loss: bool = False, *, mode: SchemaMode = "replace"
     ) -> MigrationPlan:
         """Return the steps that would lead to another schema; nothing is changed. See `apply` for `mode`."""
+        ...
+
+class AsyncQueries:
+    """The stored queries at the head of a handle's branch."""
+
+    async def apply(
+        self,
+        source: Any,
+        *,
+        mode: SchemaMode = "replace",
+        branch: str | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> QueriesApply:
+        """Store the queries of a folder of `.gq` files, of files, or of texts by name, in one commit.
+
+        They must fit the schema. With mode `replace` they are all that there is then; with mode `extend` they
+        are added, and replace those of the same names."""
+        ...
+
+    async def list(self, *, branch: str | None = None, snapshot: Any = None) -> list[StoredQuery]:
+        """Return the stored queries in the order of their names."""
+        ...
+
+    async def remove(
+        self,
+        names: str | Sequence[str],
+        *,
+        branch: str | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> QueriesApply:
+        """Remove stored queries, each of which must be there, in one commit."""
+        ...
+
+    async def show(self, name: str, *, branch: str | None = None, snapshot: Any = None) -> StoredQuery:
+        """Return one stored query: text, kind, description, parameters."""
+        ...
+
+    async def validate(
+        self, source: Any, *, branch: str | None = None, snapshot: Any = None
+    ) -> Sequence[StoredQuery]:
+        """Return the queries in a folder, files or texts, checked against the schema; nothing is stored."""
         ...
 
 class AsyncChanges:
@@ -587,6 +659,7 @@ class AsyncSnapshot:
     commit: Commit
     commit_id: str
     distinct: dict[str, Mapping[str, int]]
+    queries: Awaitable[QuerySet]
     schema_source: Awaitable[str]
     tables: list[TableInfo]
     version: int
@@ -625,6 +698,17 @@ class AsyncSnapshot:
         """Run a read query on this snapshot."""
         ...
 
+    async def run(
+        self,
+        name: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        engine: ReadEngine = "auto",
+        timeout: float | None = None,
+    ) -> Result:
+        """Run a stored read query of this snapshot."""
+        ...
+
     async def stream(
         self,
         gq: str,
@@ -652,6 +736,7 @@ class AsyncDiff:
     changes: Awaitable[list[Change]]
     counts: Awaitable[dict[str, dict[str, int]]]
     from_commit: str
+    queries: Awaitable[QueriesChange | None]
     schema: Awaitable[SchemaChange | None]
     to_commit: str
     total: Awaitable[int]

@@ -19,6 +19,7 @@ from omnigraph.execution.embed.backfill import Backfill
 from omnigraph.execution.export.export import Export
 from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import Load
+from omnigraph.execution.result import Result
 from omnigraph.execution.run_cleanup import read_limits
 from omnigraph.execution.write.mutate import Mutation
 from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup
@@ -28,8 +29,9 @@ from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.remote.branches import RemoteBranches, RemoteTags
 from omnigraph.sdk.remote.history.changes import RemoteChanges
 from omnigraph.sdk.remote.history.commits import RemoteCommits
+from omnigraph.sdk.remote.queries import RemoteQueries, ask_stored
 from omnigraph.sdk.remote.reading import RemoteReads
-from omnigraph.sdk.remote.reads import mark_params, where_of
+from omnigraph.sdk.remote.reads import mark_params, read_mutation, where_of
 from omnigraph.sdk.remote.records.exports import run_export
 from omnigraph.sdk.remote.records.loads import send_load
 from omnigraph.sdk.remote.requests.gaps import refuse, refuse_here
@@ -57,6 +59,7 @@ class RemoteGraph(RemoteReads):
         self.tags = RemoteTags(self._transport)
         self.changes = RemoteChanges(self._transport)
         self.schema = RemoteSchema(self._transport)
+        self.queries = RemoteQueries(self._transport)
 
     @property
     def uri(self) -> str:
@@ -87,8 +90,42 @@ class RemoteGraph(RemoteReads):
             "retry": retry,
         }
         done = self._transport.write("/mutate", body, idempotency_key, if_commit)
-        warnings = tuple(done["warnings"])
-        return Mutation(done["commit"], done["affected_nodes"], done["affected_edges"], warnings)
+        return read_mutation(done)
+
+    def run(
+        self,
+        name: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        branch: str | None = None,
+        snapshot: Any = None,
+        engine: ReadEngine = "auto",
+        timeout: float | None = None,
+        if_commit: str | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        retry: int = 0,
+        metadata: Mapping[str, str] | None = None,
+        expect_mutation: bool | None = None,
+    ) -> Result | Mutation:
+        """Run a stored query: a read gives its rows, a mutation is one commit."""
+        given = {
+            "engine": engine,
+            "timeout": timeout,
+            "message": message,
+            "metadata": metadata,
+            "retry": retry,
+        }
+        return ask_stored(
+            self._transport,
+            name,
+            params,
+            where_of(branch, snapshot),
+            given,
+            expect_mutation,
+            idempotency_key,
+            if_commit,
+        )
 
     def load(
         self,

@@ -12,6 +12,7 @@ from omnigraph.compiler.ir.queries import Column
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.execution.plan.explain import Explanation
 from omnigraph.execution.result import Result, Stream
+from omnigraph.execution.write.mutate import Mutation
 from omnigraph.sdk.remote.requests.connections import Answer, Lost
 from omnigraph.sdk.remote.requests.transport import Transport
 from omnigraph.wire.marked import mark
@@ -45,12 +46,22 @@ def where_of(branch: str | None, snapshot: Any) -> dict[str, Any]:
 
 def ask_query(transport: Transport, body: Mapping[str, Any]) -> Result:
     """Run a read query; nothing is sent before all rows are there."""
+    return read_result(transport.read_bytes("/query", {**body, "stream": False}, _ARROW))
+
+
+def read_result(content: bytes) -> Result:
+    """Return the result that an answer holds as a whole."""
     # Read as a whole, its buffers are the columns: nothing is copied again.
-    reader = pa.ipc.open_stream(transport.read_bytes("/query", {**body, "stream": False}, _ARROW))
+    reader = pa.ipc.open_stream(content)
     columns, commit, engine = read_metadata(reader.schema.metadata)
     table = reader.read_all()
     arrays = [_as_one(column) for column in table.columns]
     return Result(decode(tuple[Column, ...], columns), arrays, commit, engine)
+
+
+def read_mutation(told: Mapping[str, Any]) -> Mutation:
+    """Return what a mutation did."""
+    return Mutation(told["commit"], told["affected_nodes"], told["affected_edges"], tuple(told["warnings"]))
 
 
 def ask_stream(transport: Transport, body: Mapping[str, Any]) -> Stream:

@@ -49,6 +49,7 @@ class RemoteSchema:
         allow_drop: bool = False,
         allow_data_loss: bool = False,
         mode: SchemaMode = "replace",
+        allow_broken_queries: bool = False,
         message: str | None = None,
         idempotency_key: str | None = None,
         metadata: Mapping[str, str] | None = None,
@@ -61,6 +62,7 @@ class RemoteSchema:
             "mode": mode,
             "allow_drop": allow_drop,
             "allow_data_loss": allow_data_loss,
+            "allow_broken_queries": allow_broken_queries,
             "message": message,
             "metadata": metadata,
         }

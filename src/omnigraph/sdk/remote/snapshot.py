@@ -10,12 +10,14 @@ from typing import Any
 from omnigraph.base.choices import EntityKind, ReadEngine
 from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.compiler.stored.queries import QuerySet
 from omnigraph.execution.plan.explain import Explanation
 from omnigraph.execution.result import Result, Stream
 from omnigraph.graph.history import Commit
 from omnigraph.graph.snapshot import TableInfo
 from omnigraph.sdk.remote.blob import RemoteBlob
 from omnigraph.sdk.remote.entity import RemoteEntity
+from omnigraph.sdk.remote.queries import ask_queries, ask_stored
 from omnigraph.sdk.remote.reads import ask_plan, ask_query, ask_stream, read_body
 from omnigraph.sdk.remote.requests.transport import Transport
 from omnigraph.sdk.reopening import reopen_snapshot
@@ -58,6 +60,24 @@ class RemoteSnapshot:
     def schema_source(self) -> str:
         """The text of the schema at this commit."""
         return str(self._schema["schema_source"])
+
+    @cached_property
+    def queries(self) -> QuerySet:
+        """The stored queries at this commit, by name."""
+        return ask_queries(self._transport, {"snapshot": self.commit_id})
+
+    def run(
+        self,
+        name: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        engine: ReadEngine = "auto",
+        timeout: float | None = None,
+    ) -> Result:
+        """Run a stored read query of this snapshot."""
+        given = {"engine": engine, "timeout": timeout}
+        where = {"snapshot": self.commit_id}
+        return ask_stored(self._transport, name, params, where, given, expect_mutation=False)  # type: ignore[return-value]
 
     @cached_property
     def _schema(self) -> Any:

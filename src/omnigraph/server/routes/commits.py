@@ -133,14 +133,15 @@ def sum_diff(
     ops: OpFilter = None,
     counts: Annotated[bool, Query(description="Whether changes are counted, which reads tables.")] = True,
 ) -> dict[str, Any]:
-    """Return how many changes there are by table, and how the schema differs."""
+    """Return how many changes there are by table, and how schema and stored queries differ."""
     graph = call.open()
     found = graph.diff(from_, to, kinds=kinds, types=types, ops=ops, images=False)
-    schema = found.schema
+    schema, queries = found.schema, found.queries
     return {
         "from": found.from_commit,
         "to": found.to_commit,
         "version": graph.snapshot(commit=found.to_commit).version,
         "schema": None if schema is None else encode(schema.to_json()),
+        "queries": None if queries is None else queries.to_json(),
         "counts": encode(found.counts) if counts else None,
     }

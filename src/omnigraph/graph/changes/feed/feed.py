@@ -8,7 +8,7 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput, ChangeFeedGap, NotFound
 from omnigraph.graph import history
-from omnigraph.graph.changes.commit import comparison_of, schema_change
+from omnigraph.graph.changes.commit import comparison_of, queries_change, schema_change
 from omnigraph.graph.changes.feed.first_parents import FirstParents
 from omnigraph.graph.changes.model import Cause, ChangeBlock, ChangeFilter, Json
 from omnigraph.graph.changes.paging import ChangeStream, PageBudget, kept, whole
@@ -161,11 +161,12 @@ class Feed:
             changes = stream.fill(budget)
             done = stream.peek() is None
             schema = schema_change(self.core, before, record) if not place.passed else None
+            queries = queries_change(self.core, before, record) if not place.passed else None
         except NotFound as error:
             if first:
                 raise self._gap(place, error) from error
             return None, None
-        block = ChangeBlock(Cause.of(record), schema, changes, place.passed, done, record.seq)
+        block = ChangeBlock(Cause.of(record), schema, changes, place.passed, done, record.seq, queries)
         return block, None if done else stream
 
     def _place(self, cursor: str | None, start: str | None, page_token: str | None) -> _FeedPosition:

@@ -114,7 +114,7 @@ def remove_leftovers(
             floor = [layout.floor_path(incarnation)] if incarnation not in leftovers.named else []
             for path in (*notes, layout.hint_path(incarnation), *floor):
                 store.delete(path)
-    used = {record.schema for record in since} | _find_planned_schemas(last)
+    used = {address for record in since for address in record.definitions} | _find_planned_schemas(last)
     each(store, store.delete, [path for path in leftovers.schemas if _address(path) not in used])
 
 
@@ -130,12 +130,15 @@ def _find_unused_schemas(
     found: Survey, kept: KeptCommits, oldest: datetime, store: ObjectStore
 ) -> tuple[str, ...]:
     used = {
-        record.schema
+        address
         for chain in found.chains.values()
         for seq, record in chain.records.items()
         if (chain.incarnation, seq) in kept
+        for address in record.definitions
     }
-    used |= {record.schema for records in found.unnamed.values() for record in records}
+    used |= {
+        address for records in found.unnamed.values() for record in records for address in record.definitions
+    }
     used |= _find_planned_schemas(found.look)
 
     def is_unused(info: ObjectInfo) -> bool:
@@ -145,9 +148,9 @@ def _find_unused_schemas(
 
 
 def _find_planned_schemas(seen: LiveNames) -> set[str]:
-    """Return the schemas that pending plans need."""
+    """Return the schemas and stored queries that pending plans need."""
     plans = [durable.plan for durable in seen.plans]
-    return {address for plan in plans for address in (plan.schema, plan.expected_schema) if address}
+    return {address for plan in plans for address in (*plan.definitions, plan.expected_schema)}
 
 
 def _address(path: str) -> str:

@@ -218,7 +218,7 @@ def is_idle(record: CommitRecord, older: CommitRecord) -> bool:
         and record.commit_class is CommitClass.MAINTENANCE
         and not any(said)
         and record.content == older.content
-        and record.schema == older.schema
+        and record.definitions == older.definitions
         and record.streams == older.streams
         and record.tables == older.tables
     )

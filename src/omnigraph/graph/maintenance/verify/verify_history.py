@@ -287,6 +287,9 @@ def _verify_schemas(truth: Truth, found: History, findings: Findings) -> None:
     for address in sorted({record.schema for record in found.records.values()}):
         path = layout.schema_path(address)
         try_read(partial(schemas.get, address), findings, "schema_unreadable", path)
+    for address in sorted({record.queries for record in found.records.values()} - {""}):
+        path = layout.schema_path(address)
+        try_read(partial(schemas.queries, address), findings, "queries_unreadable", path)
 
 
 def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> list[Named]:

@@ -8,7 +8,7 @@ from typing import Any
 from omnigraph.base.plain import from_plain
 from omnigraph.graph.changes.commit import CommitChanges
 from omnigraph.graph.changes.feed.feed import FeedPage
-from omnigraph.graph.changes.model import Cause, Change, ChangeBlock, SchemaChange
+from omnigraph.graph.changes.model import Cause, Change, ChangeBlock, QueriesChange, SchemaChange
 
 Json = Mapping[str, Any]
 
@@ -32,6 +32,11 @@ def read_schema_change(data: Json | None) -> SchemaChange | None:
     return None if data is None else from_plain(SchemaChange, data)
 
 
+def read_queries_change(data: Json | None) -> QueriesChange | None:
+    """Return a change of the stored queries, if there is one."""
+    return None if data is None else from_plain(QueriesChange, data)
+
+
 def read_commit_changes(data: Json) -> CommitChanges:
     """Return a page of a commit's changes."""
     version = data["version"] or 0
@@ -40,6 +45,7 @@ def read_commit_changes(data: Json) -> CommitChanges:
         read_schema_change(data.get("schema")),
         tuple(read_change(item, version) for item in data["changes"]),
         data.get("next_page_token"),
+        read_queries_change(data.get("queries")),
     )
 
 
@@ -57,6 +63,7 @@ def _read_block(data: Json) -> ChangeBlock:
         data["offset"],
         data["complete"],
         data["version"],
+        read_queries_change(data.get("queries")),
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from omnigraph.base.choices import ChangeOp, EntityKind
 from omnigraph.base.errors import BadInput
 from omnigraph.graph.changes.diff import Diff, DiffPage
-from omnigraph.graph.changes.model import Change, ChangeFilter, SchemaChange
-from omnigraph.sdk.remote.history.decoding import read_change, read_schema_change
+from omnigraph.graph.changes.model import Change, ChangeFilter, QueriesChange, SchemaChange
+from omnigraph.sdk.remote.history.decoding import read_change, read_queries_change, read_schema_change
 from omnigraph.sdk.remote.requests.transport import Transport
 
 _CHANGES_PER_PAGE = 1_000
@@ -41,6 +41,11 @@ class RemoteDiff(Diff):
     def schema(self) -> SchemaChange | None:
         """The change of the schema; None when both commits have the same."""
         return read_schema_change(self.__dict__["_told"]["schema"])
+
+    @cached_property
+    def queries(self) -> QueriesChange | None:
+        """The change of the stored queries; None when both commits have the same."""
+        return read_queries_change(self.__dict__["_told"]["queries"])
 
     @cached_property
     def counts(self) -> dict[str, dict[str, int]]:

@@ -71,6 +71,21 @@ class Transport:
             headers[IF_COMMIT_HEADER] = if_commit
         return self._exchange("POST", path, body, headers, writes=True)
 
+    def answer(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        headers: Mapping[str, str],
+        key: str | None = None,
+        if_commit: str | None = None,
+    ) -> Answer:
+        """Post what may be a change, as `write` does, and return the whole answer, of whatever form."""
+        content, given = _as_content(body)
+        told = {**given, **headers, KEY_HEADER: key or new_ulid()}
+        if if_commit is not None:
+            told[IF_COMMIT_HEADER] = if_commit
+        return self._send("POST", path, content, told, True, True)
+
     def act(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Change something that has no key: it is sent again only when the server was not reached."""
         return self._exchange(method, path, body, writes=True, can_repeat=False)

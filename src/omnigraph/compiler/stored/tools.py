@@ -1,0 +1,118 @@
+"""Stored queries as tools of programs: names that clients accept, and JSON Schemas of what they take."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from omnigraph.compiler.stored.queries import QueryParameter, QuerySet, StoredQuery
+from omnigraph.compiler.types import PropertyType, Scalar
+from omnigraph.compiler.values.params import RANGES
+
+LONGEST_TOOL_NAME = 64
+"""What clients of models accept."""
+
+RESERVED = frozenset(
+    {
+        *("schema", "query", "mutate", "search", "entity", "entity_history", "reset_entity", "commits"),
+        *("branches", "create_branch", "delete_branch", "merge_branch", "diff", "stored_queries", "explain"),
+        *("find_tool", "call_tool", "next_page", "language"),
+        *("proposals", "propose", "show_proposal", "comment_proposal", "approve_proposal", "merge_proposal"),
+        *("close_proposal", "check_proposal"),
+    }
+)
+"""Names of tools that every graph has."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_FORMATS = {
+    Scalar.DATE: ("date", "a day, YYYY-MM-DD"),
+    Scalar.DATETIME: ("date-time", "a moment, YYYY-MM-DDTHH:MM:SS with an optional offset"),
+}
+
+
+def name_tools(queries: QuerySet) -> dict[str, str]:
+    """Return the name of each query's tool, by the query's name; no two are alike."""
+    taken: set[str] = set(RESERVED)
+    names: dict[str, str] = {}
+    # Those that can keep their names do, whatever the others are called.
+    for name in sorted(queries, key=lambda item: (not _keeps(item), item)):
+        names[name] = found = name if _keeps(name) else _shorten(name, taken)
+        taken.add(found)
+    return names
+
+
+def describe_query(query: StoredQuery, tool_name: str) -> dict[str, Any]:
+    """Return a query as a catalog of queries lists it."""
+    return {
+        "name": query.name,
+        "tool_name": tool_name,
+        "description": query.description,
+        "instruction": query.instruction,
+        "mutation": query.is_mutation,
+        "params": [item.to_json() for item in query.params],
+    }
+
+
+def describe_queries(queries: QuerySet) -> list[dict[str, Any]]:
+    """Return the catalog of a set."""
+    names = name_tools(queries)
+    return [describe_query(query, names[query.name]) for query in queries.values()]
+
+
+def params_schema(params: Collection[QueryParameter]) -> dict[str, Any]:
+    """Return the JSON Schema of an object of arguments. The decoder of parameters has the last word."""
+    return {
+        "type": "object",
+        "properties": {item.name: _schema_of(item.type) for item in params},
+        "required": [item.name for item in params if not item.type.nullable],
+        "additionalProperties": False,
+    }
+
+
+def _keeps(name: str) -> bool:
+    return name not in RESERVED and _PLAIN.fullmatch(name) is not None
+
+
+def _shorten(name: str, taken: Collection[str]) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+    stored = f"stored_{plain}"
+    if len(stored) <= LONGEST_TOOL_NAME and stored not in taken:
+        return stored
+    digest = hashlib.sha256(name.encode()).hexdigest()[:10]
+    return f"{plain[: LONGEST_TOOL_NAME - 11]}_{digest}"
+
+
+def _schema_of(type_: PropertyType) -> dict[str, Any]:
+    if type_.vector is not None:
+        made: dict[str, Any] = {
+            "type": "array",
+            "items": {"type": "number"},
+            "minItems": type_.vector,
+            "maxItems": type_.vector,
+        }
+    elif type_.is_list:
+        made = {"type": "array", "items": _scalar(type_.scalar)}
+    else:
+        made = _scalar(type_.scalar)
+        if type_.enum is not None:
+            made["enum"] = list(type_.enum)
+    return {"anyOf": [made, {"type": "null"}], "default": None} if type_.nullable else made
+
+
+def _scalar(scalar: Scalar) -> dict[str, Any]:
+    if scalar in RANGES:
+        low, high = RANGES[scalar]
+        return {"type": "integer", "minimum": low, "maximum": high}
+    if scalar.is_float:
+        return {"type": "number"}
+    if scalar is Scalar.BOOL:
+        return {"type": "boolean"}
+    if scalar is Scalar.BLOB:
+        return {"type": "string", "description": "base64: and the bytes in base64, or a URI"}
+    found: Mapping[str, str] = {}
+    if scalar in _FORMATS:
+        name, told = _FORMATS[scalar]
+        found = {"format": name, "description": told}
+    return {"type": "string", **found}

@@ -1,0 +1,1 @@
+"""Stored queries as users see them: list, show, apply, remove, run."""

@@ -1,0 +1,127 @@
+"""Stored queries: which there are, other ones, and running one by its name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header
+from fastapi.responses import JSONResponse, Response
+
+from omnigraph.compiler.stored.queries import QuerySet, StoredQuery
+from omnigraph.compiler.stored.read import to_json
+from omnigraph.compiler.stored.tools import describe_query, name_tools
+from omnigraph.execution.result import Result
+from omnigraph.sdk.graph import Graph
+from omnigraph.sdk.queries.files import QueryTexts
+from omnigraph.server.answers import answer_result, answer_whole, choose_format
+from omnigraph.server.bodies import QueriesBody, RunBody
+from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders
+from omnigraph.server.context import current_request
+from omnigraph.server.exactness import read_params
+from omnigraph.server.requests.work import WorkRoute, current_workshop, note_commit, reads_only
+from omnigraph.wire.media import JSON
+from omnigraph.wire.values import encode
+
+router = APIRouter(route_class=WorkRoute, tags=["queries"])
+
+
+@router.get("/queries")
+def list_queries(
+    call: GraphDep, branch: str | None = None, snapshot: str | None = None, texts: bool = False
+) -> dict[str, Any]:
+    """Return the stored queries: names, what they say and take; with `texts`, their texts."""
+    found = call.open().queries.list(branch=branch, snapshot=snapshot)
+    return {"queries": _describe(found, texts)}
+
+
+@router.get("/queries/{name}")
+def show_query(
+    call: GraphDep, name: str, branch: str | None = None, snapshot: str | None = None
+) -> dict[str, Any]:
+    """Return one stored query with its text."""
+    found = call.open().queries.show(name, branch=branch, snapshot=snapshot)
+    (told,) = _describe([found], texts=True)
+    return told
+
+
+@router.post("/queries")
+def apply_queries(call: GraphDep, headers: WriteDep, body: QueriesBody) -> dict[str, Any]:
+    """Store queries, or remove some, in one commit; the texts are those of files, by name."""
+    handle = call.open(None, headers).queries
+    given = body.model_dump(include={"branch", "message", "metadata"})
+    if body.remove is not None:
+        done = handle.remove(body.remove, **given)
+    else:
+        done = handle.apply(QueryTexts(body.files or {}), mode=body.mode, **given)
+    found: dict[str, Any] = encode(done)
+    return found
+
+
+@router.post("/queries/{name}")
+@reads_only
+async def run_stored_query(
+    call: GraphDep,
+    headers: WriteDep,
+    name: str,
+    body: RunBody | None = None,
+    accept: Annotated[str | None, Header()] = None,
+) -> Response:
+    """Run a stored query: a read answers as `/query` does, a mutation as `/mutate` does."""
+    asked, workshop = body or RunBody.model_validate({}), current_workshop()
+    graph = await workshop.run(call.open)
+    query = await workshop.run(_find, graph, name, asked)
+    if not query.is_mutation:
+        return await workshop.run(_read, graph, query, asked, headers, accept)
+    request = current_request()
+    size = 0 if request is None else request.body_bytes
+    with workshop.admission.admit(call.caller.actor, size):
+        return await workshop.run(_write, graph, query, asked, headers, call, writes=True)
+
+
+def _find(graph: Graph, name: str, asked: RunBody) -> StoredQuery:
+    """Return the query; which kind it is says which threads run it."""
+    return graph.queries.show(name, branch=asked.branch, snapshot=asked.snapshot)
+
+
+def _read(
+    graph: Graph, query: StoredQuery, asked: RunBody, headers: WriteHeaders, accept: str | None
+) -> Response:
+    result = _run(graph, query, asked, headers, idempotency_key=None)
+    assert isinstance(result, Result)
+    media_type = choose_format(accept)
+    if media_type != JSON:
+        return answer_whole(result, media_type)
+    return answer_result(result, query.name, {"branch": asked.branch, "snapshot": asked.snapshot})
+
+
+def _write(
+    graph: Graph, query: StoredQuery, asked: RunBody, headers: WriteHeaders, call: GraphCall
+) -> Response:
+    done: Any = _run(graph, query, asked, headers, idempotency_key=headers.idempotency_key)
+    told = {
+        "branch": asked.branch or graph.branch,
+        "query_name": query.name,
+        "affected_nodes": done.affected_nodes,
+        "affected_edges": done.affected_edges,
+        "warnings": list(done.warnings),
+        "actor_id": call.caller.actor,
+        "commit": done.commit_id,
+    }
+    note_commit(told)
+    return JSONResponse(told)
+
+
+def _run(
+    graph: Graph, query: StoredQuery, asked: RunBody, headers: WriteHeaders, idempotency_key: str | None
+) -> Any:
+    given = asked.model_dump(exclude={"params"}) | {"params": read_params(asked.params)}
+    return graph.run(query.name, **given, if_commit=headers.if_commit, idempotency_key=idempotency_key)
+
+
+def _describe(queries: list[StoredQuery], texts: bool) -> list[dict[str, Any]]:
+    found = QuerySet.of(queries)
+    names = name_tools(found)
+    stored = {item["name"]: item for item in to_json(found)} if texts else {}
+    return [
+        {**describe_query(query, names[query.name]), **stored.get(query.name, {})} for query in found.values()
+    ]
