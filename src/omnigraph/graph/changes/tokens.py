@@ -15,7 +15,7 @@ from omnigraph.base.errors import ChangeCursorRejected
 
 MAX_TOKEN_CHARACTERS = 4_096
 _CHECK_BYTES = 12
-_MOST = 2**63
+_NUMBERS_BELOW = 2**63
 _CONTEXT = b"omnigraph change token 1\0"
 
 
@@ -68,7 +68,7 @@ def _open(token: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
 
 
 def _is_count(found: Any) -> bool:
-    return isinstance(found, int) and not isinstance(found, bool) and 0 <= found < _MOST
+    return isinstance(found, int) and not isinstance(found, bool) and 0 <= found < _NUMBERS_BELOW
 
 
 def _checksum(payload: bytes) -> bytes:
