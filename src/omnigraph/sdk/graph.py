@@ -197,6 +197,7 @@ class Graph(ReadableGraph):
         """
         from omnigraph.pipeline.jobs.stream import StreamWriter
 
+        self._allow("change", self._own(branch))
         self._must_be_writable()
         given = (type, mode, app_id, branch, mapping, on_error, rejected_to, message)
         return StreamWriter(self, SparkEngine(self.settings), *given)
@@ -218,7 +219,9 @@ class Graph(ReadableGraph):
         """
         from omnigraph.sdk.export import run_export
 
-        return run_export(self, self._choose_snapshot(branch, snapshot), target, types, format, engine)
+        return run_export(
+            self, self._choose_snapshot(branch, snapshot, "export"), target, types, format, engine
+        )
 
     def optimize(
         self, branch: str | None = None, progress: Progress | None = None, *, engine: ReadEngine = "auto"
@@ -279,6 +282,7 @@ class Graph(ReadableGraph):
         """
         from omnigraph.sdk.backup import run_backup
 
+        self._allow("admin")
         seen = self._choose_snapshot(branch, snapshot) if branch is not None or snapshot is not None else None
         return run_backup(self, target, since, seen, storage_options, progress, reads_back)
 
