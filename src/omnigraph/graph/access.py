@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from omnigraph.policy.gate import Gate
 
 
-class Access:
+class ActorAccess:
     """What an actor may do with the branches and commits of a graph, at this moment."""
 
     def __init__(self, truth: Truth, policy: Gate, actor: str | None, action: str = "read") -> None:

@@ -13,7 +13,7 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.stored.queries import QuerySet
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph import history
-from omnigraph.graph.access import Access
+from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.manifest.record import CommitRecord, storable, storable_metadata
 from omnigraph.graph.manifest.refs import MAIN
@@ -131,12 +131,12 @@ class OpenGraph:
         record = state.head if version is None else history.at_version(self._core.truth, state, version)
         return self._view(record, state.ref.name, state.ref.name)
 
-    def _view_revision(self, revision: str, access: Access | None) -> Snapshot:
+    def _view_revision(self, revision: str, access: ActorAccess | None) -> Snapshot:
         record = find_revision(self._core.truth, revision, self.branch, access)
         return self._view(record, record.branch, None, access)
 
     def _view(
-        self, record: CommitRecord, branch: str, judged_as: str | None, access: Access | None = None
+        self, record: CommitRecord, branch: str, judged_as: str | None, access: ActorAccess | None = None
     ) -> Snapshot:
         if judged_as is None and access is not None:
             judged_as = access.find_holder(record.ref, record.branch)
@@ -151,9 +151,9 @@ class OpenGraph:
             access.check(snapshot.record.branch)
         return self._view(snapshot.record, snapshot.branch, None, access)
 
-    def _access(self, action: str = "read") -> Access | None:
+    def _access(self, action: str = "read") -> ActorAccess | None:
         """Return what the policy lets this handle's actor see; None without a policy."""
-        return None if self.policy is None else Access(self._core.truth, self.policy, self.actor, action)
+        return None if self.policy is None else ActorAccess(self._core.truth, self.policy, self.actor, action)
 
     def _allow(self, action: str, branch: str | None = None, target: str | None = None) -> None:
         """Raise `PolicyDenied` unless the policy lets this handle's actor do this."""

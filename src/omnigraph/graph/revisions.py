@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from omnigraph.base.errors import BadInput, CorruptState, InvalidName, NotFound
 from omnigraph.base.ids import ULID_LENGTH, is_ulid, is_ulid_prefix
-from omnigraph.graph.access import Access
+from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.history import at_time, find_commit, no_commit
 from omnigraph.graph.manifest import lineage
@@ -26,7 +26,9 @@ _STEPS = re.compile(r"(?P<start>[^~^]*)(?P<steps>(?:~\d*|\^)*)", re.DOTALL)
 _STEP = re.compile(r"~(\d*)|\^")
 
 
-def find_revision(truth: Truth, revision: str, branch: str, access: Access | None = None) -> CommitRecord:
+def find_revision(
+    truth: Truth, revision: str, branch: str, access: ActorAccess | None = None
+) -> CommitRecord:
     """Return the record that a revision stands for; `branch` is the one whose newest commit is HEAD.
 
     With `access` only what somebody may see is found; the rest is as if it were not there. A name that a
@@ -41,7 +43,9 @@ def find_revision(truth: Truth, revision: str, branch: str, access: Access | Non
     return record
 
 
-def _find_start(truth: Truth, name: str, branch: str, revision: str, access: Access | None) -> CommitRecord:
+def _find_start(
+    truth: Truth, name: str, branch: str, revision: str, access: ActorAccess | None
+) -> CommitRecord:
     if name == HEAD:
         return _head_of(truth, branch, access)
     if (timed := _AT_TIME.fullmatch(name)) is not None:
@@ -75,13 +79,13 @@ def _find_start(truth: Truth, name: str, branch: str, revision: str, access: Acc
     return found
 
 
-def _head_of(truth: Truth, branch: str, access: Access | None) -> CommitRecord:
+def _head_of(truth: Truth, branch: str, access: ActorAccess | None) -> CommitRecord:
     if access is not None:
         access.check(branch)
     return truth.state(branch).head
 
 
-def _refuse_branch(name: str, access: Access | None) -> None:
+def _refuse_branch(name: str, access: ActorAccess | None) -> None:
     """Refuse a name that may be of a branch which somebody may not see, whether there is one or not."""
     if access is not None:
         access.check_any()
@@ -89,7 +93,7 @@ def _refuse_branch(name: str, access: Access | None) -> None:
             access.check(normalise(name))
 
 
-def _find_by_id(truth: Truth, name: str, access: Access | None) -> CommitRecord:
+def _find_by_id(truth: Truth, name: str, access: ActorAccess | None) -> CommitRecord:
     try:
         found = find_commit(truth, name.upper())
         if access is not None and not access.sees(found):
@@ -104,7 +108,7 @@ def _find_by_id(truth: Truth, name: str, access: Access | None) -> CommitRecord:
         return other
 
 
-def _find_branch(truth: Truth, name: str, access: Access | None) -> CommitRecord | None:
+def _find_branch(truth: Truth, name: str, access: ActorAccess | None) -> CommitRecord | None:
     try:
         branch = normalise(name)
         return truth.state(branch).head if access is None or access.allows(branch) else None
@@ -112,7 +116,7 @@ def _find_branch(truth: Truth, name: str, access: Access | None) -> CommitRecord
         return None
 
 
-def _find_tag(truth: Truth, name: str, access: Access | None) -> CommitRecord | None:
+def _find_tag(truth: Truth, name: str, access: ActorAccess | None) -> CommitRecord | None:
     try:
         found = find_tagged(truth, name)
         return found if access is None or access.sees(found) else None
@@ -120,7 +124,7 @@ def _find_tag(truth: Truth, name: str, access: Access | None) -> CommitRecord | 
         return None
 
 
-def _find_shortened(truth: Truth, prefix: str, access: Access | None) -> CommitRecord | None:
+def _find_shortened(truth: Truth, prefix: str, access: ActorAccess | None) -> CommitRecord | None:
     """Return the one commit of a living branch, or of what one began from, whose id begins so."""
     if len(prefix) < MIN_PREFIX_LETTERS or not is_ulid_prefix(prefix):
         return None

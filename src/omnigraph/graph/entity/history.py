@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from omnigraph.base.choices import ChangeOp
-from omnigraph.graph.access import Access
+from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.changes.descent import is_staged_on
 from omnigraph.graph.changes.model import Json
 from omnigraph.graph.entity.stored import EntityAddress, StoredEntity, find_entity
@@ -77,7 +77,7 @@ def list_steps(
     tip: CommitRecord,
     key: EntityAddress,
     earlier: bool = False,
-    access: Access | None = None,
+    access: ActorAccess | None = None,
 ) -> Iterator[EntityStep]:
     """Yield the commits that changed an entity, newest first, over both parents of merges, each once.
 
@@ -111,7 +111,7 @@ def list_steps(
 class _Walk:
     """Walks back from commits along their first parents."""
 
-    def __init__(self, core: Core, key: EntityAddress, access: Access | None) -> None:
+    def __init__(self, core: Core, key: EntityAddress, access: ActorAccess | None) -> None:
         self._core, self._key, self._access = core, key, access
         self._past = Ancestry(core.truth.chains)
 
