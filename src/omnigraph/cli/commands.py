@@ -57,6 +57,7 @@ GROUPS = {
     "entity": "Look at one node or edge.",
     "tag": "Name commits, so that cleanup keeps them.",
     "changes": "Follow what is committed.",
+    "cluster": "Declare graphs, schemas, queries, policies and pipelines as files.",
 }
 """Each is the `app` of the file of its name."""
 

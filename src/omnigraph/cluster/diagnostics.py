@@ -40,7 +40,7 @@ class ClusterDiagnostic:
         return f"{self.severity} [{self.code}] {place}: {self.message}"
 
 
-class Findings:
+class ClusterFindings:
     """Diagnostics as they are found."""
 
     def __init__(self, found: Iterable[ClusterDiagnostic] = ()) -> None:

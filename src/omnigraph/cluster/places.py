@@ -9,7 +9,7 @@ from omnigraph.base.errors import ClusterInvalid, NotFound
 from omnigraph.cluster.config.desired import find_config
 from omnigraph.cluster.config.model import ClusterConfig
 from omnigraph.cluster.config.read_config import CONFIG_FILE
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.cluster.graphs import Options, open_cluster_store
 from omnigraph.cluster.store.layout import GRAPHS, STATE, graph_at
 
@@ -29,7 +29,7 @@ def find_root(place: str | os.PathLike[str]) -> str:
     folder = Path(text)
     if not (folder / CONFIG_FILE).exists():
         return text
-    findings = Findings()
+    findings = ClusterFindings()
     config = find_config(folder, findings)
     if config is None:
         found = tuple(findings)

@@ -11,7 +11,7 @@ from omnigraph.cluster.config.digests import compose_graph, encode_canonical, ha
 from omnigraph.cluster.config.model import ClusterConfig, GraphDeclaration, PipelineDeclaration
 from omnigraph.cluster.config.read_config import CONFIG_FILE, read_config
 from omnigraph.cluster.config.sources import SourceFiles
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.cluster.resources import (
     AppliedResource,
     DesiredResource,
@@ -38,7 +38,7 @@ class DesiredCluster:
     schema_files: Mapping[str, str] = field(repr=False)
 
 
-def find_config(folder: Path, findings: Findings) -> ClusterConfig | None:
+def find_config(folder: Path, findings: ClusterFindings) -> ClusterConfig | None:
     """Return what the `cluster.yaml` of a folder says, without the files that it names."""
     path = folder / CONFIG_FILE
     try:
@@ -49,7 +49,7 @@ def find_config(folder: Path, findings: Findings) -> ClusterConfig | None:
     return read_config(data, findings)
 
 
-def read_desired(folder: Path, config: ClusterConfig, findings: Findings) -> DesiredCluster | None:
+def read_desired(folder: Path, config: ClusterConfig, findings: ClusterFindings) -> DesiredCluster | None:
     """Return what a folder declares, or None when something of it is wrong."""
     files = SourceFiles(folder, findings)
     found: list[DesiredResource] = []
@@ -148,7 +148,9 @@ def _describe_pipeline(pipeline: PipelineDeclaration, files: SourceFiles, schema
     )
 
 
-def read_folder(folder: Path, findings: Findings) -> tuple[ClusterConfig | None, DesiredCluster | None]:
+def read_folder(
+    folder: Path, findings: ClusterFindings
+) -> tuple[ClusterConfig | None, DesiredCluster | None]:
     """Return what a folder says and what it declares."""
     config = find_config(folder, findings)
     if config is None:

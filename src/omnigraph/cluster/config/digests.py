@@ -23,8 +23,6 @@ def hash_value(value: Any) -> str:
     return hash_bytes(encode_canonical(value))
 
 
-def compose_graph(
-    schema: str | None, queries: Mapping[str, str], provider: str | None, blobs: Any
-) -> str:
+def compose_graph(schema: str | None, queries: Mapping[str, str], provider: str | None, blobs: Any) -> str:
     """Return the digest of a graph: that of its parts."""
     return hash_value({"schema": schema, "queries": dict(queries), "provider": provider, "blobs": blobs})

@@ -1,4 +1,4 @@
-"""Reading typed fields of a mapping: what is unknown, missing or of another type is a finding with its place."""
+"""Reading typed fields of a mapping: what is unknown, missing or of another type is a finding."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from omnigraph.cluster.config.yaml_nodes import YamlValue
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.diagnostics import ClusterFindings
 
 _Item = TypeVar("_Item")
 _NAMES: dict[type, str] = {str: "text", int: "a whole number", bool: "true or false", dict: "a mapping"}
@@ -16,7 +16,7 @@ _NAMES: dict[type, str] = {str: "text", int: "a whole number", bool: "true or fa
 class Fields:
     """The keys of one mapping, each of which is read once."""
 
-    def __init__(self, node: YamlValue | None, path: str, findings: Findings) -> None:
+    def __init__(self, node: YamlValue | None, path: str, findings: ClusterFindings) -> None:
         """Take a mapping; anything else is a finding, and reads as an empty one."""
         self.path, self._findings = path, findings
         self.at = node.at if node is not None else (1, 1)

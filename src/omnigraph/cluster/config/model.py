@@ -8,7 +8,7 @@ from typing import Literal
 
 from omnigraph.base.choices import LoadMode, OnError, ReadEngine, SourceFormat
 
-Scope = Literal["server_safe", "embedded_only"]
+BlobScope = Literal["server_safe", "embedded_only"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class AllowedBlobs:
     """A folder or prefix from which a graph may take blobs by their addresses."""
 
     base: str
-    scope: Scope
+    scope: BlobScope
 
 
 @dataclass(frozen=True, slots=True)
-class QueryFile:
+class DeclaredQueries:
     """A file of queries; with `name` it must hold a query of that name, and only that one counts."""
 
     file: str
@@ -46,7 +46,7 @@ class GraphDeclaration:
 
     id: str
     schema: str
-    queries: tuple[QueryFile, ...]
+    queries: tuple[DeclaredQueries, ...]
     query_folder: str | None
     embedding_provider: str | None
     external_blobs: tuple[AllowedBlobs, ...]

@@ -10,16 +10,16 @@ from omnigraph.base.errors import OmniError
 from omnigraph.cluster.config.fields import Fields
 from omnigraph.cluster.config.model import (
     AllowedBlobs,
+    BlobScope,
     ClusterConfig,
+    DeclaredQueries,
     GraphDeclaration,
     PipelineDeclaration,
     PolicyDeclaration,
     ProviderProfile,
-    QueryFile,
-    Scope,
 )
 from omnigraph.cluster.config.yaml_nodes import YamlValue, read_yaml
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.embedding.config import PROVIDER_KINDS, EmbeddingConfig
 
 CONFIG_FILE = "cluster.yaml"
@@ -31,7 +31,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def read_config(data: bytes, findings: Findings) -> ClusterConfig | None:
+def read_config(data: bytes, findings: ClusterFindings) -> ClusterConfig | None:
     """Return what a text declares, or None; what is wrong is among the findings."""
     node = read_yaml(data, CONFIG_FILE, findings)
     if node is None:
@@ -91,7 +91,7 @@ def _read_graph(id: str, given: Fields) -> GraphDeclaration:
     return GraphDeclaration(id, schema, tuple(files), folder, provider, tuple(allowed), given.at)
 
 
-def _read_queries(given: Fields) -> tuple[str | None, list[QueryFile]]:
+def _read_queries(given: Fields) -> tuple[str | None, list[DeclaredQueries]]:
     node = given.raw("queries")
     if node is None:
         return None, []
@@ -103,14 +103,15 @@ def _read_queries(given: Fields) -> tuple[str | None, list[QueryFile]]:
         items: list[YamlValue] = node.value
         places = [item.at for item in items]
         return None, [
-            QueryFile(file, None, f"{path}[{number}]", places[number]) for number, file in enumerate(names)
+            DeclaredQueries(file, None, f"{path}[{number}]", places[number])
+            for number, file in enumerate(names)
         ]
     if isinstance(node.value, dict):
 
-        def read(name: str, item: Fields) -> QueryFile:
+        def read(name: str, item: Fields) -> DeclaredQueries:
             file = item.need_text("file")
             item.close()
-            return QueryFile(file, name, f"{path}.{name}", item.at)
+            return DeclaredQueries(file, name, f"{path}.{name}", item.at)
 
         return None, list(given.each("queries", read))
     given.refuse("queries", "this must be a folder, a list of files, or files by the names of queries")
@@ -119,7 +120,7 @@ def _read_queries(given: Fields) -> tuple[str | None, list[QueryFile]]:
 
 def _read_blobs(given: Fields) -> AllowedBlobs:
     base = given.need_text("base")
-    scope: Any = given.need_text("scope", get_args(Scope))
+    scope: Any = given.need_text("scope", get_args(BlobScope))
     given.close()
     if base and not base.startswith(("s3://", "file:///")):
         given.refuse("base", "write s3://bucket/prefix/ or file:///folder/")
@@ -185,7 +186,7 @@ def _read_pipeline(name: str, given: Fields) -> PipelineDeclaration:
     return found
 
 
-def _check_names(config: ClusterConfig, findings: Findings) -> None:
+def _check_names(config: ClusterConfig, findings: ClusterFindings) -> None:
     kinds: list[tuple[str, Any, re.Pattern[str]]] = [
         ("graphs", config.graphs, GRAPH_ID),
         ("policies", config.policies, _NAME),
@@ -205,7 +206,7 @@ def _check_names(config: ClusterConfig, findings: Findings) -> None:
             findings.error("invalid_name", f"graphs.{id}", message, config.graphs[id].at)
 
 
-def _check_references(config: ClusterConfig, findings: Findings) -> None:
+def _check_references(config: ClusterConfig, findings: ClusterFindings) -> None:
     for graph in config.graphs.values():
         wanted = graph.embedding_provider
         if wanted is not None and wanted not in config.providers:

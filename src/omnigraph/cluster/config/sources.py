@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from omnigraph.base.errors import OmniError, ParseError, TypeCheckError
 from omnigraph.cluster.config.model import (
+    DeclaredQueries,
     GraphDeclaration,
     PipelineDeclaration,
     PolicyDeclaration,
-    QueryFile,
 )
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.config.read_config import WHOLE_CLUSTER
+from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_query, compile_schema
 from omnigraph.compiler.query.parser import parse
 from omnigraph.execution.load.mapping.mapping import parse_mapping
+from omnigraph.policy.read_bundle import parse_bundle, read_bundle
 
 _LARGEST_BYTES = 16 << 20
 
@@ -23,7 +26,7 @@ _LARGEST_BYTES = 16 << 20
 class SourceFiles:
     """The files below one folder."""
 
-    def __init__(self, folder: Path, findings: Findings) -> None:
+    def __init__(self, folder: Path, findings: ClusterFindings) -> None:
         self._folder, self._findings = folder, findings
 
     def schema(self, graph: GraphDeclaration) -> tuple[str, Catalog | None]:
@@ -40,6 +43,7 @@ class SourceFiles:
     def queries(self, graph: GraphDeclaration, catalog: Catalog | None) -> dict[str, bytes]:
         """Return the text of each stored query of a graph, checked against its schema."""
         found: dict[str, tuple[str, str]] = {}
+        texts: dict[str, str] = {}
         for given in self._query_files(graph):
             text = self._read_text(given.file, given.path, given.at)
             if text is None:
@@ -52,6 +56,7 @@ class SourceFiles:
             if given.name is not None and given.name not in parts:
                 message = f"{given.file} has no query {given.name!r}, but {', '.join(parts) or 'none'}"
                 self._findings.error("query_missing", given.path, message, given.at)
+            texts[given.file] = text
             for name, part in parts.items():
                 if given.name not in (None, name):
                     continue
@@ -60,14 +65,21 @@ class SourceFiles:
                     self._findings.error("duplicate_query", given.path, message, given.at)
                     continue
                 found[name] = (given.file, part)
-        for name, (file, part) in sorted(found.items()):
-            self._check_query(name, part, file, catalog)
+        for name, (file, _) in sorted(found.items()):
+            self._check_query(name, texts[file], file, catalog)
         return {name: part.encode() for name, (_, part) in sorted(found.items())}
 
     def policy(self, policy: PolicyDeclaration) -> bytes:
         """Return the text of a bundle of policies."""
         text = self._read_text(policy.file, f"policies.{policy.name}.file", policy.at)
-        return b"" if text is None else text.encode()
+        if text is None:
+            return b""
+        kind: Literal["graph", "server"] = "server" if WHOLE_CLUSTER in policy.applies_to else "graph"
+        try:
+            read_bundle(parse_bundle(text, policy.file), kind)
+        except OmniError as error:
+            self._report(error, policy.file)
+        return text.encode()
 
     def mapping(self, pipeline: PipelineDeclaration) -> tuple[str, str] | None:
         """Return the name and the text of a pipeline's mapping file."""
@@ -96,7 +108,7 @@ class SourceFiles:
             path = f"pipelines.{pipeline.name}.type"
             self._findings.error("unknown_reference", path, message, pipeline.at)
 
-    def _query_files(self, graph: GraphDeclaration) -> list[QueryFile]:
+    def _query_files(self, graph: GraphDeclaration) -> list[DeclaredQueries]:
         if graph.query_folder is None:
             return list(graph.queries)
         path = f"graphs.{graph.id}.queries"
@@ -105,7 +117,7 @@ class SourceFiles:
             self._findings.error("file_missing", path, f"there is no folder {graph.query_folder}", graph.at)
             return []
         files = sorted(item.relative_to(self._folder).as_posix() for item in folder.glob("*.gq"))
-        return [QueryFile(file, None, path, graph.at) for file in files]
+        return [DeclaredQueries(file, None, path, graph.at) for file in files]
 
     def _check_query(self, name: str, text: str, file: str, catalog: Catalog | None) -> None:
         if catalog is None:

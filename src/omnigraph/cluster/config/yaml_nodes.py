@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.diagnostics import ClusterFindings
 
 _LARGEST_BYTES = 1 << 20
 _SCALARS = {f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null")}
@@ -24,7 +24,7 @@ class YamlValue:
     """Where each key of a dictionary stands."""
 
 
-def read_yaml(data: bytes, file: str, findings: Findings) -> YamlValue | None:
+def read_yaml(data: bytes, file: str, findings: ClusterFindings) -> YamlValue | None:
     """Return what a file holds, or None after saying why it cannot be read."""
     if len(data) > _LARGEST_BYTES:
         findings.error("config_unreadable", file, f"the file has more than {_LARGEST_BYTES} bytes")
@@ -45,11 +45,11 @@ def read_yaml(data: bytes, file: str, findings: Findings) -> YamlValue | None:
     if node is None:
         findings.error("config_empty", file, "the file is empty: it needs at least `version: 1`")
         return None
-    return _Reader(file, findings).read(node, "")
+    return _NodeReader(file, findings).read(node, "")
 
 
-class _Reader:
-    def __init__(self, file: str, findings: Findings) -> None:
+class _NodeReader:
+    def __init__(self, file: str, findings: ClusterFindings) -> None:
         self._file, self._findings = file, findings
         self._seen: set[int] = set()
 

@@ -10,10 +10,10 @@ from omnigraph.base import clock
 from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.cluster.config.desired import DesiredCluster
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.cluster.graphs import LiveGraph
 from omnigraph.cluster.operations.compose import compose_graphs
-from omnigraph.cluster.operations.survey import ClusterStore, Survey
+from omnigraph.cluster.operations.survey import ClusterStore, ClusterSurvey
 from omnigraph.cluster.planning.changes import PlannedChange
 from omnigraph.cluster.planning.plan import ClusterPlan
 from omnigraph.cluster.resources import (
@@ -34,7 +34,12 @@ class ApplyRun:
     """One run over a plan; it holds what the ledger will say."""
 
     def __init__(
-        self, store: ClusterStore, desired: DesiredCluster, survey: Survey, plan: ClusterPlan, findings: Findings
+        self,
+        store: ClusterStore,
+        desired: DesiredCluster,
+        survey: ClusterSurvey,
+        plan: ClusterPlan,
+        findings: ClusterFindings,
     ) -> None:
         self._store, self._desired, self._survey, self._findings = store, desired, survey, findings
         self._changes = {change.resource: change for change in plan.changes}
@@ -54,15 +59,6 @@ class ApplyRun:
     def settled(self) -> tuple[str, ...]:
         """The intents that the state of this run takes in."""
         return (*self._survey.sweep.settled, *(intent.id for intent in self._intents))
-
-    @property
-    def consumed(self) -> dict[str, int]:
-        """Approvals that were used, and when."""
-        return {
-            record["id"]: record["consumed_at"]
-            for record in self.state.approvals
-            if record["id"] in self._approvals or record["id"] in self._survey.sweep.consumed
-        }
 
     def carry_out(self, approvals: Mapping[str, Approval]) -> None:
         """Make every change that can be made, in its order."""
@@ -238,4 +234,3 @@ class ApplyRun:
                 kind = "error" if address in self._failed else _STATUS[change.disposition]
                 found[address] = ResourceStatus(kind, change.reason)
         return found
-

@@ -13,7 +13,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.plain import to_full_object
 from omnigraph.cluster.config.desired import DesiredCluster, find_config, read_folder
 from omnigraph.cluster.config.model import ClusterConfig
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.cluster.graphs import ClusterGraphs, Options, open_cluster_store
 from omnigraph.cluster.operations.apply import ApplyRun
 from omnigraph.cluster.operations.approve import approve_change
@@ -22,13 +22,13 @@ from omnigraph.cluster.operations.report import ClusterReport, make_report
 from omnigraph.cluster.operations.status import describe_status
 from omnigraph.cluster.operations.survey import (
     ClusterStore,
-    Survey,
+    ClusterSurvey,
     gather_facts,
     survey_cluster,
     warn_of_undeclared,
 )
-from omnigraph.cluster.planning.plan import ClusterPlan, plan_changes
 from omnigraph.cluster.places import root_of
+from omnigraph.cluster.planning.plan import ClusterPlan, plan_changes
 from omnigraph.cluster.store.ledger import LedgerState, StoredState
 
 
@@ -48,7 +48,7 @@ class Cluster:
 
     def validate(self) -> ClusterReport:
         """Read and check all that is declared; no storage is touched."""
-        findings = Findings()
+        findings = ClusterFindings()
         _, desired = read_folder(self._folder, findings)
         if desired is None:
             return make_report(findings, config_digest=None, resources={})
@@ -57,10 +57,10 @@ class Cluster:
 
     def plan(self) -> ClusterReport:
         """Compare what is declared with what is recorded and there; nothing is changed."""
-        findings = Findings()
+        findings = ClusterFindings()
         config, desired = self._read(findings)
         store = self._store(config)
-        with self._locked(store, config, "plan", findings):
+        with self._hold_lock(store, config, "plan", findings):
             stored = store.ledger.read()
             if stored is None:
                 findings.warn(
@@ -71,21 +71,20 @@ class Cluster:
 
     def apply(self) -> ClusterReport:
         """Make what is there what is declared, as far as it may be; the ledger is written at most once."""
-        findings = Findings()
+        findings = ClusterFindings()
         config, desired = self._read(findings)
         store = self._store(config)
-        with self._locked(store, config, "apply", findings):
+        with self._hold_lock(store, config, "apply", findings):
             stored = _need_state(store.ledger.read())
             survey, plan = self._plan(store, stored, desired, findings)
             run = ApplyRun(store, desired, survey, plan, findings)
-            before = {item.id: item for item in store.approvals.list_open()}
-            run.carry_out(before)
-            state = run.state
-            state = self._write(store, stored, state, run.settled)
-            for id, at in run.consumed.items():
-                if id in before:
+            approvals = {item.id: item for item in store.approvals.list_open()}
+            run.carry_out(approvals)
+            state = self._write(store, stored, run.state, run.settled)
+            for record in state.approvals:
+                if record["id"] in approvals:
                     hit(Failpoint.CLUSTER_BEFORE_APPROVAL_NOTE)
-                    store.approvals.note_consumed(before[id], at)
+                    store.approvals.note_consumed(approvals[record["id"]], record["consumed_at"])
         warn_of_undeclared(store, state, desired, findings)
         facts = _describe_plan(desired, survey, ClusterPlan(tuple(run.changes)))
         return make_report(
@@ -100,27 +99,25 @@ class Cluster:
 
     def import_(self) -> ClusterReport:
         """Begin a ledger with the graphs that are there; fails when there is one."""
-        findings = Findings()
+        findings = ClusterFindings()
         config, desired = self._read(findings)
         store = self._store(config)
-        with self._locked(store, config, "import", findings):
+        with self._hold_lock(store, config, "import", findings):
             survey = survey_cluster(store, None, desired, findings)
             state = import_graphs(store, survey, desired, findings)
             if findings.has_errors:
                 return make_report(findings, state_revision=None)
-            made = store.ledger.create(
-                state.with_changes(settled=(*state.settled, *survey.sweep.settled))
-            )
+            made = store.ledger.create(state.with_changes(settled=(*state.settled, *survey.sweep.settled)))
             store.intents.remove(survey.sweep.settled)
         warn_of_undeclared(store, made, desired, findings)
         return make_report(findings, state_revision=made.revision, resources=sorted(made.resources))
 
     def refresh(self) -> ClusterReport:
         """Look at everything again, and record how it differs from what was applied."""
-        findings = Findings()
+        findings = ClusterFindings()
         config, desired = self._read(findings)
         store = self._store(config)
-        with self._locked(store, config, "refresh", findings):
+        with self._hold_lock(store, config, "refresh", findings):
             stored = _need_state(store.ledger.read())
             survey = survey_cluster(store, stored, desired, findings)
             state = refresh_state(store, survey, desired, findings)
@@ -138,13 +135,13 @@ class Cluster:
 
     def status(self) -> ClusterReport:
         """Tell what is recorded and whether it is whole; reads only, and takes no lock."""
-        findings = Findings()
+        findings = ClusterFindings()
         store = self._store(self._config(findings))
         return describe_status(store, findings)
 
     def approve(self, resource: str) -> ClusterReport:
         """Allow one irreversible change, exactly as it is planned now."""
-        findings = Findings()
+        findings = ClusterFindings()
         config, desired = self._read(findings)
         store = self._store(config)
         stored = _need_state(store.ledger.read())
@@ -154,17 +151,17 @@ class Cluster:
 
     def force_unlock(self, lock_id: str) -> ClusterReport:
         """Remove the lock with exactly this id, whose process is known to be gone."""
-        findings = Findings()
+        findings = ClusterFindings()
         store = self._store(self._config(findings))
         return make_report(findings, unlocked=to_full_object(store.lock.force(lock_id)))
 
-    def _config(self, findings: Findings) -> ClusterConfig:
+    def _config(self, findings: ClusterFindings) -> ClusterConfig:
         config = find_config(self._folder, findings)
         if config is None or findings.has_errors:
             raise _invalid(findings)
         return config
 
-    def _read(self, findings: Findings) -> tuple[ClusterConfig, DesiredCluster]:
+    def _read(self, findings: ClusterFindings) -> tuple[ClusterConfig, DesiredCluster]:
         config, desired = read_folder(self._folder, findings)
         if config is None or desired is None or findings.has_errors:
             raise _invalid(findings)
@@ -176,8 +173,8 @@ class Cluster:
         return ClusterStore(objects, graphs, self._actor)
 
     @contextmanager
-    def _locked(
-        self, store: ClusterStore, config: ClusterConfig, operation: str, findings: Findings
+    def _hold_lock(
+        self, store: ClusterStore, config: ClusterConfig, operation: str, findings: ClusterFindings
     ) -> Iterator[None]:
         if not config.locks:
             findings.warn(
@@ -189,8 +186,12 @@ class Cluster:
             yield
 
     def _plan(
-        self, store: ClusterStore, stored: StoredState | None, desired: DesiredCluster, findings: Findings
-    ) -> tuple[Survey, ClusterPlan]:
+        self,
+        store: ClusterStore,
+        stored: StoredState | None,
+        desired: DesiredCluster,
+        findings: ClusterFindings,
+    ) -> tuple[ClusterSurvey, ClusterPlan]:
         survey = survey_cluster(store, stored, desired, findings)
         return survey, plan_changes(gather_facts(store, survey, desired), findings)
 
@@ -214,7 +215,7 @@ def _need_state(stored: StoredState | None) -> StoredState:
     return stored
 
 
-def _invalid(findings: Findings) -> ClusterInvalid:
+def _invalid(findings: ClusterFindings) -> ClusterInvalid:
     found = tuple(findings)
     told = "\n".join(item.render() for item in found if item.severity == "error")
     return ClusterInvalid(
@@ -222,7 +223,7 @@ def _invalid(findings: Findings) -> ClusterInvalid:
     )
 
 
-def _describe_plan(desired: DesiredCluster, survey: Survey, plan: ClusterPlan) -> dict[str, Any]:
+def _describe_plan(desired: DesiredCluster, survey: ClusterSurvey, plan: ClusterPlan) -> dict[str, Any]:
     stored = survey.stored
     return {
         "cluster": desired.name,
@@ -232,9 +233,7 @@ def _describe_plan(desired: DesiredCluster, survey: Survey, plan: ClusterPlan) -
         "converged": plan.is_converged and not survey.sweep.pending and stored is not None,
         "changes": [change.to_json() for change in plan.changes],
         "approvals_required": [
-            change.resource
-            for change in plan.changes
-            if change.needs_approval and change.approval is None
+            change.resource for change in plan.changes if change.needs_approval and change.approval is None
         ],
         "pending": dict(survey.sweep.pending),
     }

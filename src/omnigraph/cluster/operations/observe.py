@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from omnigraph.cluster.config.desired import DesiredCluster
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.cluster.graphs import LiveGraph, SchemaSteps
 from omnigraph.cluster.operations.compose import compose_graphs
-from omnigraph.cluster.operations.survey import ClusterStore, Survey, find_schema_steps
+from omnigraph.cluster.operations.survey import ClusterStore, ClusterSurvey, find_schema_steps
 from omnigraph.cluster.resources import (
     AppliedResource,
     graph_address,
@@ -20,14 +20,14 @@ from omnigraph.cluster.store.ledger import LedgerState, ResourceStatus
 
 
 def import_graphs(
-    store: ClusterStore, survey: Survey, desired: DesiredCluster, findings: Findings
+    store: ClusterStore, survey: ClusterSurvey, desired: DesiredCluster, findings: ClusterFindings
 ) -> LedgerState:
     """Return the first state: the declared graphs that are there already."""
     return _Observer(store, survey, desired, findings).adopt()
 
 
 def refresh_state(
-    store: ClusterStore, survey: Survey, desired: DesiredCluster, findings: Findings
+    store: ClusterStore, survey: ClusterSurvey, desired: DesiredCluster, findings: ClusterFindings
 ) -> LedgerState:
     """Return the state with what is gone, damaged or different noted in it."""
     observer = _Observer(store, survey, desired, findings)
@@ -38,7 +38,7 @@ def refresh_state(
 
 class _Observer:
     def __init__(
-        self, store: ClusterStore, survey: Survey, desired: DesiredCluster, findings: Findings
+        self, store: ClusterStore, survey: ClusterSurvey, desired: DesiredCluster, findings: ClusterFindings
     ) -> None:
         self._store, self._survey, self._desired, self._findings = store, survey, desired, findings
         self._resources = dict(survey.state.resources)

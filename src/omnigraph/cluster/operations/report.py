@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from omnigraph.cluster.diagnostics import ClusterDiagnostic, Findings
+from omnigraph.cluster.diagnostics import ClusterDiagnostic, ClusterFindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,6 @@ class ClusterReport:
         }
 
 
-def make_report(findings: Findings, **facts: Any) -> ClusterReport:
+def make_report(findings: ClusterFindings, **facts: Any) -> ClusterReport:
     """Return a report: it is well when nothing found is an error."""
     return ClusterReport(not findings.has_errors, tuple(findings), facts)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from omnigraph.base.plain import to_full_object
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.cluster.operations.report import ClusterReport, make_report
-from omnigraph.cluster.operations.survey import ClusterStore
+from omnigraph.cluster.operations.survey import ClusterStore, list_usable_approvals
 from omnigraph.cluster.store.layout import intent_path
 
 
-def describe_status(store: ClusterStore, findings: Findings) -> ClusterReport:
+def describe_status(store: ClusterStore, findings: ClusterFindings) -> ClusterReport:
     """Return the state of a cluster as it is recorded, each payload compared with its digest."""
     stored, held = store.ledger.read(), store.lock.read()
     intents, unreadable = store.intents.list()
@@ -48,5 +48,5 @@ def describe_status(store: ClusterStore, findings: Findings) -> ClusterReport:
         lock=lock,
         resources=resources,
         recoveries=[dict(item) for item in state.recoveries],
-        approvals=[item.to_json() for item in store.approvals.list_open()],
+        approvals=[item.to_json() for item in list_usable_approvals(store, state)],
     )

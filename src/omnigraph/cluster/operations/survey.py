@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from omnigraph.base import clock
 from omnigraph.cluster.config.desired import DesiredCluster
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.cluster.graphs import ClusterGraphs, LiveGraph, SchemaSteps
-from omnigraph.cluster.planning.plan import Facts
+from omnigraph.cluster.planning.plan import PlanFacts
 from omnigraph.cluster.planning.sweep import Sweep, sweep_intents
 from omnigraph.cluster.resources import graph_of
 from omnigraph.cluster.store import layout
-from omnigraph.cluster.store.approvals import Approvals
+from omnigraph.cluster.store.approvals import Approval, Approvals
 from omnigraph.cluster.store.intents import Intent, Intents
 from omnigraph.cluster.store.ledger import Ledger, LedgerState, StoredState
 from omnigraph.cluster.store.lock import ClusterLock
@@ -56,7 +56,7 @@ class ClusterStore:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class ClusterSurvey:
     """A cluster as it was found."""
 
     stored: StoredState | None
@@ -71,8 +71,8 @@ class Survey:
 
 
 def survey_cluster(
-    store: ClusterStore, stored: StoredState | None, desired: DesiredCluster, findings: Findings
-) -> Survey:
+    store: ClusterStore, stored: StoredState | None, desired: DesiredCluster, findings: ClusterFindings
+) -> ClusterSurvey:
     """Return what is there; nothing is written but what a crashed write of a graph has left to be settled."""
     state = stored.state if stored is not None else LedgerState(desired.name)
     intents, unreadable = store.intents.list()
@@ -95,11 +95,14 @@ def survey_cluster(
     }
     now = clock.current().now_us()
     sweep = sweep_intents(intents, state, graphs, declared, now, findings)
-    return Survey(stored, graphs, sweep, tuple(intents))
+    return ClusterSurvey(stored, graphs, sweep, tuple(intents))
 
 
 def find_schema_steps(
-    store: ClusterStore, graphs: Mapping[str, LiveGraph], desired: DesiredCluster, only: set[str] | None = None
+    store: ClusterStore,
+    graphs: Mapping[str, LiveGraph],
+    desired: DesiredCluster,
+    only: set[str] | None = None,
 ) -> dict[str, SchemaSteps]:
     """Return the way to the declared schema of each graph that holds another text."""
     found: dict[str, SchemaSteps] = {}
@@ -115,24 +118,32 @@ def find_schema_steps(
     return found
 
 
-def gather_facts(store: ClusterStore, survey: Survey, desired: DesiredCluster) -> Facts:
+def gather_facts(store: ClusterStore, survey: ClusterSurvey, desired: DesiredCluster) -> PlanFacts:
     """Return all that a plan is made from."""
-    return Facts(
+    return PlanFacts(
         desired,
         survey.state,
         survey.graphs,
         find_schema_steps(store, survey.graphs, desired),
         store.payloads.check_all(survey.state.resources),
-        store.approvals.list_open(),
+        list_usable_approvals(store, survey.state),
+        survey.sweep.resumed,
         survey.sweep.pending,
     )
 
 
-def warn_of_undeclared(store: ClusterStore, state: LedgerState, desired: DesiredCluster, findings: Findings) -> None:
+def list_usable_approvals(store: ClusterStore, state: LedgerState) -> list[Approval]:
+    """Return the approvals that nobody has used; the ledger knows before their files do."""
+    used = {record["id"] for record in state.approvals}
+    return [item for item in store.approvals.list_open() if item.id not in used]
+
+
+def warn_of_undeclared(
+    store: ClusterStore, state: LedgerState, desired: DesiredCluster, findings: ClusterFindings
+) -> None:
     """Name graphs below the root that are neither declared nor recorded."""
     known = {graph_of(address) for address in (*state.resources, *desired.resources)}
     for id in store.graphs.list_present():
         if id not in known:
             message = "there is a graph here that is neither declared nor recorded: it is left alone"
             findings.warn("undeclared_graph", layout.graph_path(id), message)
-

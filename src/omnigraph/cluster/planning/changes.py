@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-Operation = Literal["create", "update", "delete"]
+ChangeKind = Literal["create", "update", "delete"]
 Disposition = Literal["applied", "derived", "deferred", "blocked"]
 
 
@@ -15,7 +15,7 @@ class PlannedChange:
     """One change of one resource."""
 
     resource: str
-    operation: Operation
+    operation: ChangeKind
     disposition: Disposition
     before: str | None = None
     after: str | None = None

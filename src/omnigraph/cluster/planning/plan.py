@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from omnigraph.cluster.config.desired import DesiredCluster
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.cluster.graphs import LiveGraph, SchemaSteps
 from omnigraph.cluster.planning.changes import PlannedChange, order_changes
 from omnigraph.cluster.resources import (
@@ -27,7 +27,7 @@ _WAITING = "it waits for what it needs"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PlanFacts:
     """What a plan is made from."""
 
     desired: DesiredCluster
@@ -39,6 +39,8 @@ class Facts:
     payloads: Mapping[str, PayloadState] = field(default_factory=dict)
     """How the payloads of recorded resources stand."""
     approvals: Sequence[Approval] = ()
+    resumed: frozenset[str] = frozenset()
+    """Approvals of removals that a run had begun when it died: what is half gone can only go on."""
     pending: Mapping[str, str] = field(default_factory=dict)
     """Graphs with an unsettled intent, and why."""
 
@@ -55,9 +57,9 @@ class ClusterPlan:
         return not self.changes
 
 
-def plan_changes(facts: Facts, findings: Findings) -> ClusterPlan:
+def plan_changes(facts: PlanFacts, findings: ClusterFindings) -> ClusterPlan:
     """Return what leads from what is recorded and there to what is declared."""
-    planner = _Planner(facts, findings)
+    planner = _ChangePlanner(facts, findings)
     for item in facts.desired.resources.values():
         planner.plan_desired(item)
     for address, record in facts.state.resources.items():
@@ -66,7 +68,7 @@ def plan_changes(facts: Facts, findings: Findings) -> ClusterPlan:
     return ClusterPlan(tuple(order_changes(planner.settle())))
 
 
-def approval_terms(facts: Facts, graph: str) -> ApprovalTerms:
+def approval_terms(facts: PlanFacts, graph: str) -> ApprovalTerms:
     """Return what an approval of a graph's removal is bound to."""
     record = facts.state.resources.get(graph_address(graph))
     live = facts.graphs.get(graph)
@@ -74,8 +76,8 @@ def approval_terms(facts: Facts, graph: str) -> ApprovalTerms:
     return ApprovalTerms(facts.desired.digest, record.digest if record else None, seen)
 
 
-class _Planner:
-    def __init__(self, facts: Facts, findings: Findings) -> None:
+class _ChangePlanner:
+    def __init__(self, facts: PlanFacts, findings: ClusterFindings) -> None:
         self._facts, self._findings = facts, findings
         self._state = facts.state
         self._changes: dict[str, PlannedChange] = {}
@@ -226,7 +228,10 @@ class _Planner:
         wanted = approval_terms(self._facts, id)
         given = [item for item in self._facts.approvals if item.resource == change.resource]
         for approval in reversed(given):
-            if approval.terms == wanted:
+            has_begun = approval.id in self._facts.resumed and self._facts.graphs[id].state == "broken"
+            if approval.terms == wanted or (
+                has_begun and replace(approval.terms, live=wanted.live) == wanted
+            ):
                 return replace(change, approval=approval.id)
         if given:
             reason = (
@@ -281,4 +286,3 @@ def _same_graph(record: AppliedResource, wanted: AppliedResource) -> bool:
 
 def _same_plain(record: AppliedResource, wanted: AppliedResource) -> bool:
     return (record.digest, record.applies_to) == (wanted.digest, wanted.applies_to)
-

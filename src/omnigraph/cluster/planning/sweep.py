@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from omnigraph.cluster.diagnostics import Findings
+from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.cluster.graphs import LiveGraph
 from omnigraph.cluster.resources import AppliedResource, graph_address, graph_of, schema_address
 from omnigraph.cluster.store.intents import Intent
 from omnigraph.cluster.store.ledger import LedgerState
 
-Outcome = Literal["retired", "rolled_forward", "tombstoned", "kept"]
+SweepOutcome = Literal["retired", "rolled_forward", "tombstoned", "kept"]
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """What is done with one intent."""
 
-    outcome: Outcome
+    outcome: SweepOutcome
     code: str = ""
     reason: str = ""
     """Why it is kept."""
@@ -36,11 +36,11 @@ class Sweep:
     """Graphs whose intent is kept, and why."""
     consumed: tuple[str, ...] = ()
     """Approvals that the dead run has used."""
+    resumed: frozenset[str] = frozenset()
+    """Approvals of removals that a dead run had begun."""
 
 
-def judge_intent(
-    intent: Intent, live: LiveGraph, state: LedgerState, is_declared: bool
-) -> Judgement:
+def judge_intent(intent: Intent, live: LiveGraph, state: LedgerState, is_declared: bool) -> Judgement:
     """Return what becomes of an intent; `is_declared` says that the graph holds what is declared now."""
     record = state.resources.get(schema_address(intent.graph))
     if intent.kind == "graph_delete":
@@ -90,7 +90,7 @@ def sweep_intents(
     graphs: Mapping[str, LiveGraph],
     declared: Mapping[str, bool],
     now: int,
-    findings: Findings,
+    findings: ClusterFindings,
 ) -> Sweep:
     """Return the state with what dead runs had done, and which intents are settled by it."""
     resources, observations = dict(state.resources), dict(state.observations)
@@ -99,6 +99,7 @@ def sweep_intents(
     settled: list[str] = []
     pending: dict[str, str] = {}
     consumed: list[str] = []
+    resumed: set[str] = set()
     known = set(state.settled)
     for intent in intents:
         if intent.id in known:
@@ -113,6 +114,8 @@ def sweep_intents(
             continue
         settled.append(intent.id)
         if found.outcome == "retired":
+            if intent.approval is not None:
+                resumed.add(intent.approval)
             continue
         own = graph_address(intent.graph)
         if found.outcome == "rolled_forward":
@@ -146,4 +149,4 @@ def sweep_intents(
     after = state.with_changes(
         resources=resources, observations=observations, recoveries=records, approvals=used
     )
-    return Sweep(after, tuple(settled), pending, tuple(consumed))
+    return Sweep(after, tuple(settled), pending, tuple(consumed), frozenset(resumed))

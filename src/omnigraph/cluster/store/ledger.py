@@ -159,5 +159,3 @@ def _encode(state: LedgerState, writer: str) -> bytes:
             "settled_intents": plain.get("settled", []),
         }
     )
-
-

@@ -25,10 +25,9 @@ def remove_root(store: ObjectStore, prefix: str) -> None:
         folder = f"{store.root_uri}/{prefix}"
         if os.path.islink(folder):
             raise ForeignLinks(f"{folder} is a symbolic link: take it away yourself", links=[folder])
-    for part in (f"{prefix}/{_MANIFEST}", prefix):
-        for paths in _batches(store, part):
-            each(store, store.discard, paths)
-        hit(Failpoint.CLUSTER_DELETE_AFTER_MANIFEST)
+    _discard_all(store, f"{prefix}/{_MANIFEST}")
+    hit(Failpoint.CLUSTER_DELETE_AFTER_MANIFEST)
+    _discard_all(store, prefix)
     if store.is_local:
         try:
             shutil.rmtree(f"{store.root_uri}/{prefix}")
@@ -36,6 +35,11 @@ def remove_root(store: ObjectStore, prefix: str) -> None:
             return
         except OSError as error:
             raise translate(error, store.root_uri, prefix, writing=True) from error
+
+
+def _discard_all(store: ObjectStore, prefix: str) -> None:
+    for paths in _batches(store, prefix):
+        each(store, store.discard, paths)
 
 
 def _batches(store: ObjectStore, prefix: str) -> Iterator[list[str]]:
