@@ -30,14 +30,18 @@ def query(
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a read query."""
+    """Run a read query: a text, or a stored query by its name."""
     if format not in FORMATS:
         raise typer.BadParameter(f"--format {format}: use one of {', '.join(FORMATS)}")
     asked = options.query_arguments()
     with report_errors(as_json or format == "json"):
         graph = session_of(context).open(uri)
         with show_stages(context, as_json, spark_ui):
-            result = graph.query(**asked, engine=as_typed(engine), timeout=timeout)
+            if asked["gq"] is None:
+                del asked["gq"]
+                result = graph.run(**asked, engine=as_typed(engine), timeout=timeout, expect_mutation=False)
+            else:
+                result = graph.query(**asked, engine=as_typed(engine), timeout=timeout)
             if result.engine == "spark":
                 result.to_arrow()  # Spark works when the rows are asked for
         _show(result, "json" if as_json else format)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-Name = Annotated[str | None, typer.Argument(help="Which query of the text to run.")]
+Name = Annotated[str | None, typer.Argument(help="Which query of the text to run; alone, a stored query.")]
 QueryFile = Annotated[Path | None, typer.Option("--query", help="A .gq file; - for standard input.")]
 QueryText = Annotated[str | None, typer.Option("-e", help="The text of a query.")]
 Params = Annotated[str | None, typer.Option(help="Parameters, as a JSON object.")]
@@ -37,10 +37,13 @@ class QueryOptions:
     timestamp: TimestampOption = None
 
     def query_arguments(self) -> dict[str, Any]:
-        """Return the arguments of `Graph.query` and `Graph.explain`."""
+        """Return the arguments of `Graph.query` and `Graph.explain`; no text for a stored query."""
         if self.branch and self.snapshot:
             raise typer.BadParameter("give --branch or --snapshot, not both")
-        text, params = query_text(self.query, self.text), query_params(self.params, self.params_file)
+        text, params = (
+            query_text(self.query, self.text, self.name),
+            query_params(self.params, self.params_file),
+        )
         where = {"branch": self.branch, "snapshot": self.snapshot}
         if self.timestamp is not None:
             if self.snapshot:
@@ -49,9 +52,12 @@ class QueryOptions:
         return {"gq": text, "params": params, "name": self.name, **where}
 
 
-def query_text(query: Path | None, text: str | None) -> str:
+def query_text(query: Path | None, text: str | None, name: str | None) -> str | None:
+    """Return the text that was given; None for a name alone, which is that of a stored query."""
+    if query is None and text is None and name is not None:
+        return None
     if (query is None) == (text is None):
-        raise typer.BadParameter("give the query once: either --query FILE or -e TEXT")
+        raise typer.BadParameter("give the query once: --query FILE, -e TEXT, or the name of a stored one")
     if text is not None:
         return text
     assert query is not None

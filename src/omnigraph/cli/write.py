@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -47,20 +47,21 @@ def mutate(
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a mutation query as one commit."""
-    given, values = query_text(query, text), query_params(params, params_file)
+    """Run a mutation query, a text or a stored one by its name, as one commit."""
+    given, values = query_text(query, text, name), query_params(params, params_file)
     with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=False, announce=False)
-        done = graph.mutate(
-            given,
-            values,
-            name=name,
-            if_commit=if_commit,
-            retry=parse_count("--retry", retry),
-            message=message,
-            idempotency_key=idempotency_key,
-            metadata=parse_metadata(metadata),
-        )
+        terms: dict[str, Any] = {
+            "if_commit": if_commit,
+            "retry": parse_count("--retry", retry),
+            "message": message,
+            "idempotency_key": idempotency_key,
+            "metadata": parse_metadata(metadata),
+        }
+        if given is None:
+            done = graph.run(str(name), values, **terms, expect_mutation=True)
+        else:
+            done = graph.mutate(given, values, name=name, **terms)
         if as_json:
             print_json(
                 {

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from omnigraph.execution.embed.backfill import Backfill
     from omnigraph.execution.export.export import Export
     from omnigraph.execution.load.run import Load
-    from omnigraph.execution.result import Result
     from omnigraph.execution.write.mutate import Mutation
     from omnigraph.graph.backup.progress import Progress as CopyProgress
     from omnigraph.graph.backup.run import Backup
@@ -112,8 +111,8 @@ class Graph(ReadableGraph):
         retry: int = 0,
         metadata: Mapping[str, str] | None = None,
         expect_mutation: bool | None = None,
-    ) -> Result | Mutation:
-        """Run a stored query: a read gives its rows, a mutation is one commit.
+    ) -> Any:
+        """Run a stored query: a read gives a Result, a mutation is one commit and gives a Mutation.
 
         A snapshot is asked with the queries that it has. With `expect_mutation` a query of the other kind is
         refused. What only one of the kinds takes is refused for the other.
@@ -130,8 +129,7 @@ class Graph(ReadableGraph):
             "retry": retry,
             "metadata": metadata,
         }
-        found: Result | Mutation = run_stored(self, self, name, params, branch, given, expect_mutation)
-        return found
+        return run_stored(self, self, name, params, branch, given, expect_mutation)
 
     def load(
         self,
