@@ -21,9 +21,9 @@ app = typer.Typer(
 )
 
 QueryFolder = Annotated[Path, typer.Option("--queries", help="A folder of .gq files, or a file.")]
-Extend = Annotated[bool, typer.Option("--extend", help="Keep the queries that the files do not name.")]
-Message = Annotated[str | None, typer.Option("--message", "-m", help="Why.")]
-Snapshot = Annotated[str | None, typer.Option(help="A commit of any branch, or a tag.")]
+KeepOthers = Annotated[bool, typer.Option("--extend", help="Keep the queries that the files do not name.")]
+WhyOption = Annotated[str | None, typer.Option("--message", "-m", help="Why.")]
+OfSnapshot = Annotated[str | None, typer.Option(help="A commit of any branch, or a tag.")]
 
 
 @app.command("list")
@@ -31,7 +31,7 @@ def list_queries(
     context: typer.Context,
     uri: Uri = None,
     branch: Branch = "main",
-    snapshot: Snapshot = None,
+    snapshot: OfSnapshot = None,
     as_json: AsJson = False,
 ) -> None:
     """List the stored queries."""
@@ -46,7 +46,7 @@ def show(
     name: Annotated[str, typer.Argument(help="The name of the query.")],
     uri: UriOption = None,
     branch: Branch = "main",
-    snapshot: Snapshot = None,
+    snapshot: OfSnapshot = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the text of a stored query."""
@@ -76,8 +76,8 @@ def apply(
     *,
     queries: QueryFolder,
     branch: Branch = "main",
-    extend: Extend = False,
-    message: Message = None,
+    extend: KeepOthers = False,
+    message: WhyOption = None,
     idempotency_key: IdempotencyKey = None,
     metadata: MetadataOption = None,
     as_json: AsJson = False,
@@ -104,7 +104,7 @@ def remove(
     names: Annotated[list[str], typer.Argument(help="The names of the queries.")],
     uri: UriOption = None,
     branch: Branch = "main",
-    message: Message = None,
+    message: WhyOption = None,
     metadata: MetadataOption = None,
     as_json: AsJson = False,
 ) -> None:
