@@ -14,7 +14,8 @@ from omnigraph.base.errors import AlreadyExists, Contention, InvalidName, NotFou
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, restore_branch
 from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.manifest.refs import MAIN, BranchRef
+from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import BranchState, Truth
 
 RENAMES = "__rename/"
@@ -31,11 +32,22 @@ def rename_branch(truth: Truth, old: str, new: str, actor: str | None) -> None:
     hold = f"{RENAMES}{old}/{new}"
     held = truth.tags.find(hold)
     if held is not None and not truth.has(old):
-        _bring_back(truth, old, new, truth.chains.at(held.ref), actor)
+        _go_on(truth, old, new, held, actor)
     else:
         state = _hold_and_delete(truth, old, hold, actor)
-        _bring_back(truth, old, new, state.head, actor)
+        _bring_back(truth, old, new, state.head, state.ref, actor)
     _release(truth, hold)
+
+
+def _go_on(truth: Truth, old: str, new: str, held: StoredTag, actor: str | None) -> None:
+    """Finish a rename that was cut off, unless it never deleted the branch and another has since."""
+    head, stored = truth.chains.at(held.ref), truth.refs.read(old)
+    ended = stored.last_branch if stored is not None else None
+    closing = truth.closing_record(ended) if ended is not None else None
+    if closing is not None and closing.content != head.content:
+        _release(truth, held.name)
+        raise NotFound(f"there is no branch {old!r}", branch=old)
+    _bring_back(truth, old, new, head, ended, actor)
 
 
 def _hold_and_delete(truth: Truth, old: str, hold: str, actor: str | None) -> BranchState:
@@ -57,11 +69,13 @@ def _hold_and_delete(truth: Truth, old: str, hold: str, actor: str | None) -> Br
     raise Contention(f"branch {old!r} kept moving while it was renamed: try again", branch=old)
 
 
-def _bring_back(truth: Truth, old: str, new: str, head: CommitRecord, actor: str | None) -> None:
+def _bring_back(
+    truth: Truth, old: str, new: str, head: CommitRecord, ended: BranchRef | None, actor: str | None
+) -> None:
+    """Make the branch under its new name; what stands under the old one by now may be another's."""
     hit(Failpoint.BRANCH_RENAME_AFTER_DELETE)
-    stored = truth.refs.read(old)
     try:
-        create_branch(truth, new, head, actor, before=stored.last_branch if stored is not None else None)
+        create_branch(truth, new, head, actor, before=ended)
     except AlreadyExists:
         restore_branch(truth, old, actor)  # somebody has taken the name meanwhile
         raise

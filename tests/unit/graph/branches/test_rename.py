@@ -45,6 +45,40 @@ def test_a_renamed_branch_has_its_commits_and_keys_and_the_old_name_is_free(grap
     assert _names(graph, "old") == ["a"]
 
 
+def test_a_renamed_branch_does_not_go_on_from_another_that_was_made_under_its_old_name(
+    graph: og.Graph,
+) -> None:
+    graph.branches.create("old")
+    _put(graph, "a", "old")
+
+    def make_another() -> None:
+        graph.branches.create("old")
+        _put(graph, "b", "old", key="once")
+
+    at(Failpoint.BRANCH_RENAME_AFTER_DELETE, make_another)
+    graph.branches.rename("old", "new")
+    assert _names(graph, "new") == ["a"]
+    assert _names(graph, "old") == ["b"]
+    _put(graph, "b", "new", key="once")  # the key of the other branch says nothing here
+    assert _names(graph, "new") == ["a", "b"]
+
+
+def test_a_rename_that_was_cut_off_does_not_bring_back_what_was_deleted_since(graph: og.Graph) -> None:
+    graph.branches.create("old")
+    with (
+        failpoints.arm_temporarily(Failpoint.BRANCH_RENAME_AFTER_HOLD, "raise"),
+        pytest.raises(InjectedFault),
+    ):
+        graph.branches.rename("old", "new")
+    _put(graph, "a", "old")
+    graph.branches.delete("old")
+    with pytest.raises(og.NotFound, match="there is no branch 'old'"):
+        graph.branches.rename("old", "new")
+    assert graph.branches.list() == ["main"]
+    graph.branches.restore("old")
+    assert _names(graph, "old") == ["a"]
+
+
 def test_names_that_cannot_be_given_are_refused_and_change_nothing(graph: og.Graph) -> None:
     graph.branches.create("old")
     graph.branches.create("taken")
