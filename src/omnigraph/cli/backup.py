@@ -39,7 +39,7 @@ def backup(
 ) -> None:
     """Copy the whole graph, or one snapshot, to a place of backups; only what is new there is copied."""
     session = session_of(context)
-    address, place = (uri, target) if target is not None or not session.scope.store else (None, uri)
+    address, place = (uri, target) if target is not None or not session.flags.store else (None, uri)
     if place is None:
         graph_address = session.address(address)
         raise typer.BadParameter(

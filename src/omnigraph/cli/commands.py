@@ -21,9 +21,12 @@ COMMANDS = {
         "Show the tables of a graph at a branch's head, version or past moment, a commit, or a tag.",
     ),
     "version": ("graph", "Show the release and the storage format that it writes."),
-    "query": ("query", "Run a read query: a text, or a stored query by its name."),
+    "query": ("query", "Run a read query: a stored one by its name, or the text that is given."),
     "explain": ("explain", "Show how a read query is carried out."),
-    "mutate": ("write", "Run a mutation query, a text or a stored one by its name, as one commit."),
+    "mutate": (
+        "write",
+        "Run a mutation query as one commit: a stored one by its name, or the text that is given.",
+    ),
     "load": ("write", "Load graph records as one commit, or nothing at all."),
     "export": (
         "export",
@@ -42,8 +45,18 @@ COMMANDS = {
     ),
     "backups": ("backup", "List the backups at a place, or with --verify read them."),
     "restore": ("backup", "Make a graph from a backup; one that was cut off goes on."),
+    "log": (
+        "history.log",
+        "Show the commits of all branches, newest first: who made them, when and why.",
+    ),
     "diff": ("changes", "Show what leads from one branch or commit to another."),
     "serve": ("serve", "Serve graphs over HTTP until it is stopped."),
+    "alias": (
+        "access.alias",
+        "Run a stored query of a server by a name of the configuration, or list these names.",
+    ),
+    "login": ("access.login", "Keep the token of a server, once the server has accepted it."),
+    "logout": ("access.login", "Forget the token of a server."),
     "fmt": ("languages", "Rewrite schema and query files in canonical form."),
     "lint": ("languages", "Check every query of a file against a schema."),
 }
@@ -53,14 +66,16 @@ GROUPS = {
     "branch": "Create, list, describe, rename, merge, rebase, reset, delete and restore branches.",
     "commit": "Look at the history.",
     "schema": "Look at the schema and change it.",
-    "queries": "Look at the stored queries and change them.",
     "blob": "Read and write the bytes of a blob.",
     "entity": "Look at one node or edge.",
     "tag": "Name commits, so that cleanup keeps them.",
     "changes": "Follow what is committed.",
-    "cluster": "Declare graphs, schemas, queries, policies and pipelines as files.",
+    "graphs": "Look at the graphs of a server.",
+    "profile": "Look at the profiles of the configuration.",
 }
 """Each is the `app` of the file of its name."""
+_FOLDERS = {"graphs": "access", "profile": "access"}
+"""Where that file is, when it is in a folder."""
 
 
 class _FastCommand:
@@ -110,7 +125,7 @@ def load_command(name: str) -> Any:
     from omnigraph.cli.verbs import add_flags
 
     if name in GROUPS:
-        group = typer.main.get_group(import_module(f"omnigraph.cli.{name}").app)
+        group = typer.main.get_group(import_module(_file_of(name)).app)
         for word, member in group.commands.items():
             add_flags(f"{name} {word}", member)
         return group
@@ -119,3 +134,8 @@ def load_command(name: str) -> Any:
     command = typer.main.get_command(app)
     add_flags(name, command)
     return command
+
+
+def _file_of(group: str) -> str:
+    folder = f"{_FOLDERS[group]}." if group in _FOLDERS else ""
+    return f"omnigraph.cli.{folder}{group}"

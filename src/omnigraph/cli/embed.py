@@ -41,7 +41,7 @@ def embed(
         raise typer.BadParameter("give --clean or --reembed-all, not both")
     files = [seed, input, output, spec]
     if any(files):
-        if uri or any(asdict(session_of(context).scope).values()) or branch != "main" or message:
+        if uri or any(asdict(session_of(context).flags).values()) or branch != "main" or message:
             raise typer.BadParameter("give a graph or files, not both")
         with report_errors(as_json):
             mode: EmbedMode = "clean" if clean else "reembed_all" if reembed_all else "fill_missing"

@@ -66,7 +66,7 @@ def lint(
     session = session_of(context)
     with report_errors(as_json):
         if schema is not None:
-            if uri or any(asdict(session.scope).values()):
+            if uri or any(asdict(session.flags).values()):
                 raise typer.BadParameter("give a schema file or a graph, not both")
             catalog = compile_schema(_read(schema), str(schema))
             origin = {"kind": "file", "path": str(schema)}

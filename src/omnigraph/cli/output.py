@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TextIO
 
@@ -39,8 +41,19 @@ def print_note(text: str) -> None:
     _write(sys.stderr, text)
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+@dataclass(frozen=True, slots=True)
+class TableStyle:
+    """How wide a table may be, and whether what does not fit is cut off or goes on in the next line."""
+
+    width: int | None = None
+    cuts: bool = False
+
+
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], style: TableStyle | None = None
+) -> None:
     """Print rows as a table that fits the terminal; tab-separated lines with a header when it is not one."""
+    style = style or TableStyle()
     cells = [[_cell(value) for value in row] for row in rows]
     if not sys.stdout.isatty():
         for line in (columns, *cells):
@@ -51,13 +64,47 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table, wanted = Table(box=None, pad_edge=False), Console().width
+    table, wanted = Table(box=None, pad_edge=False), style.width or Console().width
     widths = _widths([[cell_len(text) for text in line] for line in (columns, *cells)], cells, wanted)
     for column, width in zip(columns, widths, strict=True):
-        table.add_column(column, overflow="fold", width=width)
+        table.add_column(
+            column, overflow="ellipsis" if style.cuts else "fold", no_wrap=style.cuts, width=width
+        )
     for row in cells:
         table.add_row(*map(Text, row))
     Console(width=max(wanted, sum(widths) + _GAP_CHARACTERS * len(widths))).print(table)
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A piece of text and how a terminal shows it."""
+
+    text: str
+    style: str = ""
+
+
+def print_styled(parts: Sequence[Styled], wraps_at: int | None = None) -> None:
+    """Print a line of pieces: in colours on a terminal, cut off at its edge unless it may wrap."""
+    if not (sys.stdout.isatty() or os.environ.get("FORCE_COLOR")):
+        print_text("".join(part.text for part in parts))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    line = Text.assemble(*((part.text, part.style) for part in parts))
+    if wraps_at is None:
+        Console(highlight=False).print(line, no_wrap=True, overflow="ellipsis")
+    else:
+        Console(highlight=False).print(line, soft_wrap=True)
+
+
+def can_draw(signs: str) -> bool:
+    """Return whether standard output has these characters."""
+    try:
+        signs.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _widths(lengths: Sequence[Sequence[int]], cells: Sequence[Sequence[str]], wanted: int) -> list[int]:

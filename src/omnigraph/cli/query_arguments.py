@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-Name = Annotated[str | None, typer.Argument(help="Which query of the text to run; alone, a stored query.")]
+Name = Annotated[
+    str | None, typer.Argument(help="Which query of the text to run; without a text, a stored query.")
+]
 QueryFile = Annotated[Path | None, typer.Option("--query", help="A .gq file; - for standard input.")]
 QueryText = Annotated[str | None, typer.Option("-e", help="The text of a query.")]
 Params = Annotated[str | None, typer.Option(help="Parameters, as a JSON object.")]
@@ -21,6 +24,9 @@ TimestampOption = Annotated[
     str | None, typer.Option("--timestamp", help="A moment of the branch to read, in ISO 8601.")
 ]
 SnapshotOption = Annotated[str | None, typer.Option("--snapshot", help="A commit of any branch, or a tag.")]
+
+
+_QUERY_NAME = re.compile(r"^\s*query\s+(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -36,14 +42,19 @@ class QueryOptions:
     snapshot: SnapshotOption = None
     timestamp: TimestampOption = None
 
-    def query_arguments(self) -> dict[str, Any]:
-        """Return the arguments of `Graph.query` and `Graph.explain`; no text for a stored query."""
+    @property
+    def place(self) -> str:
+        """What is read, in words."""
+        if self.snapshot:
+            return f"snapshot {self.snapshot}"
+        return f"branch {self.branch or 'main'}{f' at {self.timestamp}' if self.timestamp else ''}"
+
+    def query_arguments(self, takes_stored: bool = False) -> dict[str, Any]:
+        """Return the arguments of `Graph.query` and `Graph.explain`; without a text the query is stored."""
         if self.branch and self.snapshot:
             raise typer.BadParameter("give --branch or --snapshot, not both")
-        text, params = (
-            query_text(self.query, self.text, self.name),
-            query_params(self.params, self.params_file),
-        )
+        params = query_params(self.params, self.params_file)
+        text = query_text(self.query, self.text, self.name if takes_stored else None)
         where = {"branch": self.branch, "snapshot": self.snapshot}
         if self.timestamp is not None:
             if self.snapshot:
@@ -51,13 +62,18 @@ class QueryOptions:
             where = {"branch": None, "snapshot": f"{self.branch or ''}@{{{self.timestamp}}}"}
         return {"gq": text, "params": params, "name": self.name, **where}
 
+    def query_name(self, text: str | None) -> str | None:
+        """Return what the query is called: the only one of its text, if no name was given."""
+        found = _QUERY_NAME.search(text or "")
+        return self.name or (found[1] if found is not None else None)
 
-def query_text(query: Path | None, text: str | None, name: str | None) -> str | None:
-    """Return the text that was given; None for a name alone, which is that of a stored query."""
-    if query is None and text is None and name is not None:
+
+def query_text(query: Path | None, text: str | None, stored: str | None = None) -> str | None:
+    """Return the text that is given; None when it is stored in the graph under a name."""
+    if query is None and text is None and stored is not None:
         return None
     if (query is None) == (text is None):
-        raise typer.BadParameter("give the query once: --query FILE, -e TEXT, or the name of a stored one")
+        raise typer.BadParameter("give the query once: either --query FILE or -e TEXT")
     if text is not None:
         return text
     assert query is not None

@@ -43,7 +43,7 @@ class _Read:
 class Session:
     """What was typed that is the same for every command, before the command or after it."""
 
-    scope: AddressFlags = field(default_factory=AddressFlags)
+    flags: AddressFlags = field(default_factory=AddressFlags)
     actor: str | None = None
     quiet: bool = False
     yes: bool = False
@@ -62,18 +62,22 @@ class Session:
         if not self.quiet:
             print_note(f"warning: {text}")
 
+    def at(self, flags: AddressFlags) -> Session:
+        """Return the same session, about another graph."""
+        return replace(self, flags=flags)
+
     def target(self, uri: str | None = None) -> GraphAddress:
         """Return the graph that the command is about."""
         from omnigraph.cli.config.addresses import choose_target, is_web
 
-        scope = self.scope
+        flags = self.flags
         if uri is not None:
-            if scope.store or scope.server or scope.cluster:
+            if flags.store or flags.server or flags.cluster:
                 raise typer.BadParameter("give the address once: either here or as a flag")
             if is_web(uri):
                 raise typer.BadParameter(f"{uri} is a server: give it as --server")
-            scope = replace(scope, store=uri)
-        return choose_target(scope, lambda: self.configuration)
+            flags = replace(flags, store=uri)
+        return choose_target(flags, lambda: self.configuration)
 
     def address(self, uri: str | None) -> str:
         """Return where the graph is stored; a command that calls this works on storage only."""

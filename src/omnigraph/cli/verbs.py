@@ -47,7 +47,7 @@ _ASKING, _NOTHING = CommandKind(writes=True, asks=True), CommandKind("nothing")
 VERBS: Mapping[str, CommandKind] = {
     "init": CommandKind("storage", writes=True),
     **dict.fromkeys(("snapshot", "query", "explain", "export", "diff", "lint", "log"), _READ),
-    **dict.fromkeys(("mutate", "embed", "optimize", "repair", "shell"), _WRITE),
+    **dict.fromkeys(("mutate", "embed", "optimize", "repair"), _WRITE),
     **dict.fromkeys(("load", "cleanup", "branch delete"), _ASKING),
     "backup": CommandKind("storage", writes=True),
     **dict.fromkeys(("version", "backups", "restore", "serve", "fmt"), _NOTHING),
@@ -59,8 +59,6 @@ VERBS: Mapping[str, CommandKind] = {
     **dict.fromkeys(("branch merge", "branch rebase", "commit revert", "commit cherry-pick"), _WRITE),
     **dict.fromkeys(("schema apply", "blob put", "blob clear"), _WRITE),
     **dict.fromkeys(("entity reset", "tag create", "tag delete"), _WRITE),
-    **dict.fromkeys(("queries list", "queries show", "queries validate"), _READ),
-    **dict.fromkeys(("queries apply", "queries remove"), _WRITE),
     "graphs list": CommandKind("server"),
     **dict.fromkeys(("login", "logout", "alias", "profile list", "profile show"), _NOTHING),
 }
@@ -122,8 +120,8 @@ def add_flags(name: str, command: Any) -> None:
 
 def _join(before: Session, typed: Mapping[str, Any], verb: CommandKind, name: str) -> Session:
     """Return what was typed before a command and after it, or refuse what it cannot use."""
-    scope = {flag: getattr(before.scope, flag) for flag in AddressFlags.__dataclass_fields__}
-    earlier = {**scope, "actor": before.actor, "yes": before.yes, "quiet": before.quiet}
+    address = {flag: getattr(before.flags, flag) for flag in AddressFlags.__dataclass_fields__}
+    earlier = {**address, "actor": before.actor, "yes": before.yes, "quiet": before.quiet}
     for flag, value in earlier.items():
         spelling = "as" if flag == "actor" else flag
         if value and flag not in verb.flags:
@@ -133,7 +131,7 @@ def _join(before: Session, typed: Mapping[str, Any], verb: CommandKind, name: st
     found = {flag: typed.get(flag) or value for flag, value in earlier.items()}
     return replace(
         before,
-        scope=AddressFlags(**{flag: found[flag] for flag in scope}),
+        flags=AddressFlags(**{flag: found[flag] for flag in address}),
         actor=found["actor"],
         yes=found["yes"],
         quiet=found["quiet"],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
+import omnigraph as og
 from omnigraph.cli.options import (
     EngineName,
     IdempotencyKey,
@@ -47,21 +49,21 @@ def mutate(
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a mutation query, a text or a stored one by its name, as one commit."""
+    """Run a mutation query as one commit: a stored one by its name, or the text that is given."""
     given, values = query_text(query, text, name), query_params(params, params_file)
     with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=False, announce=False)
-        terms: dict[str, Any] = {
-            "if_commit": if_commit,
-            "retry": parse_count("--retry", retry),
-            "message": message,
-            "idempotency_key": idempotency_key,
-            "metadata": parse_metadata(metadata),
-        }
-        if given is None:
-            done = graph.run(str(name), values, **terms, expect_mutation=True)
-        else:
-            done = graph.mutate(given, values, name=name, **terms)
+        done = _run(
+            graph,
+            given,
+            values,
+            name,
+            if_commit=if_commit,
+            retry=parse_count("--retry", retry),
+            message=message,
+            idempotency_key=idempotency_key,
+            metadata=parse_metadata(metadata),
+        )
         if as_json:
             print_json(
                 {
@@ -77,6 +79,18 @@ def mutate(
             print_text(f"{done.affected_nodes} nodes, {done.affected_edges} edges: {landed}")
             for warning in done.warnings:
                 print_note(f"warning: {warning}")
+
+
+def _run(
+    graph: Any, text: str | None, params: Mapping[str, Any] | None, name: str | None, **how: Any
+) -> og.Mutation:
+    """Run the text, or without one what is stored under the name."""
+    found: og.Mutation
+    if text is None:
+        found = graph.run(name, params, **how, expect_mutation=True)
+    else:
+        found = graph.mutate(text, params, name=name, **how)
+    return found
 
 
 def load(

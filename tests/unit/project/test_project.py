@@ -138,7 +138,6 @@ AT_HOME = {
         "sdk",
         "spark",
         "cli",
-        "cluster",
     },
     "spark": {"pipeline"},
     "terminal": {"cli"},

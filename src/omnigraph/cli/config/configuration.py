@@ -158,8 +158,13 @@ def _read_alias(name: str, entry: Entry) -> Alias:
     )
 
 
+def is_name(name: str) -> bool:
+    """Return whether something can be called so."""
+    return _NAME.fullmatch(name) is not None
+
+
 def _check_name(name: str, entry: Entry) -> None:
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise entry.refuse("has a name that cannot be used: letters, digits, '.', '_' and '-'")
 
 

@@ -1,0 +1,1 @@
+"""Commands about servers, profiles and aliases of the user's configuration."""

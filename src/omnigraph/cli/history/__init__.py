@@ -1,0 +1,1 @@
+"""How commits and their differences are shown to people: a drawn history, changes in colour."""

@@ -1,1 +1,0 @@
-"""What is declared: `cluster.yaml` and the files that it names."""

@@ -1,1 +1,0 @@
-"""What an operator can ask of a cluster."""
