@@ -10,6 +10,7 @@ from omnigraph.base.errors import (
     BatchLanded,
     BranchGone,
     BranchInUse,
+    BranchProtected,
     ChangeCursorRejected,
     ChangeDiffRefusal,
     ChangeFeedGap,
@@ -32,12 +33,14 @@ from omnigraph.base.errors import (
     MergeConflicts,
     NotAGraph,
     NotFound,
+    NotMergeable,
     OmniError,
     OutcomeUnknown,
     ParameterError,
     ParseError,
     PolicyDenied,
     PreconditionFailed,
+    ProposalClosed,
     ReadOnly,
     ResourceLimit,
     SchemaChangeUnsupported,
@@ -71,6 +74,7 @@ if TYPE_CHECKING:
     from omnigraph.graph.merge.conflicts import MergeConflict
     from omnigraph.graph.merge.rebase import Rebase
     from omnigraph.graph.merge.run import Merge
+    from omnigraph.graph.proposals.model import Mergeability, Proposal
     from omnigraph.graph.snapshot import TableInfo
     from omnigraph.graph.tags import Tag
     from omnigraph.sdk.aio.handles import (
@@ -104,6 +108,7 @@ __all__ = [
     "BranchGone",
     "BranchInUse",
     "BranchInfo",
+    "BranchProtected",
     "ChangeCursorRejected",
     "ChangeDiffRefusal",
     "ChangeFeedGap",
@@ -132,9 +137,11 @@ __all__ = [
     "Merge",
     "MergeConflict",
     "MergeConflicts",
+    "Mergeability",
     "Mutation",
     "NotAGraph",
     "NotFound",
+    "NotMergeable",
     "OmniError",
     "Optimization",
     "OutcomeUnknown",
@@ -142,6 +149,8 @@ __all__ = [
     "ParseError",
     "PolicyDenied",
     "PreconditionFailed",
+    "Proposal",
+    "ProposalClosed",
     "ReadOnly",
     "Rebase",
     "Repair",
@@ -202,6 +211,8 @@ _LOADED_ON_USE = {
     "Merge": "omnigraph.graph.merge.run",
     "Rebase": "omnigraph.graph.merge.rebase",
     "MergeConflict": "omnigraph.graph.merge.conflicts",
+    "Mergeability": "omnigraph.graph.proposals.model",
+    "Proposal": "omnigraph.graph.proposals.model",
     "Optimization": "omnigraph.graph.maintenance.optimize.optimize",
     "Cleanup": "omnigraph.graph.maintenance.cleanup.cleanup",
     "Repair": "omnigraph.graph.maintenance.verify.repair_report",

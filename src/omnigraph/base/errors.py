@@ -27,6 +27,9 @@ OmniError
 │   ├── ExpectedVersionMismatch  a table that this write relied on has changed
 │   ├── KeyConflict              an id is stored already
 │   ├── MergeConflicts           two branches disagree
+│   ├── StateCasMismatch         another operator has written a cluster's state
+│   ├── NotMergeable             a proposal does not meet what its target demands
+│   ├── ProposalClosed           the proposal is merged or closed
 │   └── PreconditionFailed       the branch head is not the one the caller named
 ├── EmbeddingError               a text could not be turned into a vector
 │   ├── EmbeddingModelMismatch   the vectors are not of the configured model
@@ -35,6 +38,7 @@ OmniError
 │   ├── EmbeddingUnavailable     the provider cannot be reached, or not in time
 │   └── InvalidEmbedding         the provider's answer holds no usable vector
 ├── PolicyDenied                 the actor may not do this
+│   └── BranchProtected          only a proposal may change this branch
 ├── TooManyRequests              a server does as much for this actor as it may; nothing was done
 ├── Unauthorized                 the server does not know who is calling
 ├── Unavailable                  storage could not be reached, or refuses to be written
@@ -267,6 +271,18 @@ class MergeConflicts(Conflict):
     code = "merge_conflicts"
 
 
+class NotMergeable(Conflict):
+    """A proposal does not meet what its target demands: `reasons`, each with a code, and `checks`."""
+
+    code = "not_mergeable"
+
+
+class ProposalClosed(Conflict):
+    """The proposal is merged or closed: `proposal`, `state`."""
+
+    code = "proposal_closed"
+
+
 class BatchLanded(Conflict):
     """This batch of a stream, or a later one, is in the graph already: `app_id`, `batch`, `landed`."""
 
@@ -320,6 +336,12 @@ class PolicyDenied(OmniError):
     """The actor may not do this."""
 
     code = "policy_denied"
+
+
+class BranchProtected(PolicyDenied):
+    """Only a proposal may change this branch: `branch`, `actor`, `operation`."""
+
+    code = "branch_protected"
 
 
 class TooManyRequests(OmniError):

@@ -49,6 +49,8 @@ class Failpoint(StrEnum):
     INIT_AFTER_STAMP = "init.after_stamp"
     MERGE_AFTER_CAPTURE = "merge.after_capture"
     MERGE_AFTER_CHECKS = "merge.after_checks"
+    PROPOSAL_AFTER_START = "proposal.after_start"
+    PROPOSAL_BEFORE_MERGED = "proposal.before_merged"
     MAINTENANCE_AFTER_COMPACT = "maintenance.after_compact"
     MAINTENANCE_AFTER_FOLD = "maintenance.after_fold"
     MAINTENANCE_AFTER_INDEX = "maintenance.after_index"

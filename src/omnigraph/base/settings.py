@@ -58,6 +58,9 @@ class Settings:
     mutation_rows: int = _setting(1_000_000, "rows that one mutation may touch; a load has no limit")
     commit_text_bytes: int = _setting(65_536, "bytes that the message of a commit, and its actor, may have")
     stored_query_bytes: int = _setting(1_048_576, "bytes that the stored queries of a graph have at most")
+    proposal_bytes: int = _setting(
+        4_194_304, "bytes that a proposal may have, with its comments and saved answers"
+    )
     query_rows: int = _setting(50_000_000, "rows that a query may hold on its way to a result")
     query_bytes: int = _setting(4_294_967_296, "memory that the rows of one query may take")
     query_seconds: float = _setting(0.0, "how long one query may take; 0 for any time")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.choices import MergeStrategy
@@ -11,6 +11,7 @@ from omnigraph.graph.branches.info import BranchInfo, describe_branch
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, refuse_isolated, restore_branch
 from omnigraph.graph.branches.listing import list_branches
 from omnigraph.graph.branches.names import normalise
+from omnigraph.graph.branches.protection import protect_branch, read_protection
 from omnigraph.graph.branches.rename import rename_branch
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.truth import BranchState
@@ -86,6 +87,20 @@ class Branches:
         truth = self._graph._core.truth
         state = self._graph._state(name)
         return describe_branch(truth, state, truth.state(normalise(compared_with)))
+
+    def protect(self, name: str = MAIN, *, approvals: int = 1, checks: Sequence[str] = ()) -> None:
+        """Let nothing but proposals change a branch, with so many approvals, and these checks passed.
+
+        Checks are names of stored queries that must return no rows on what a merge would make of it.
+        """
+        self._graph._must_be_writable()
+        wanted = read_protection(approvals, checks)
+        protect_branch(self._graph._core.truth, normalise(name), wanted, self._graph.actor)
+
+    def unprotect(self, name: str = MAIN) -> None:
+        """Let writers change a branch directly again."""
+        self._graph._must_be_writable()
+        protect_branch(self._graph._core.truth, normalise(name), None, self._graph.actor)
 
     def reset(
         self,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from omnigraph.graph.maintenance.verify.repair_report import Repair
     from omnigraph.pipeline.jobs.stream import StreamWriter
     from omnigraph.sdk.changes import Changes
+    from omnigraph.sdk.proposals.handle import Proposals
 
 
 class Graph(ReadableGraph):
@@ -43,6 +44,13 @@ class Graph(ReadableGraph):
         from omnigraph.sdk.changes import Changes
 
         return Changes(self)
+
+    @property
+    def proposals(self) -> Proposals:
+        """What is to be merged: proposed, looked at, approved and merged."""
+        from omnigraph.sdk.proposals.handle import Proposals
+
+        return Proposals(self)
 
     def embed(
         self,

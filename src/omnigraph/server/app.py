@@ -35,6 +35,7 @@ from omnigraph.server.routes import (
     jobs,
     lance,
     maintenance,
+    proposals,
     queries,
     reads,
     schema,
@@ -86,7 +87,8 @@ def create_app(config: ServerConfig) -> FastAPI:
         AllowedAddresses(config.allowed),
         config.limits.jobs,
     )
-    for part in (reads, writes, queries, branches, commits, feed, blobs, entities, schema, maintenance, jobs):
+    parts = (reads, writes, queries, branches, commits, feed, blobs, entities, schema, maintenance, jobs)
+    for part in (*parts, proposals):
         app.include_router(part.router, prefix="/graphs/{graph}")
     app.include_router(lance.router)
     app.include_router(status.router)

@@ -226,3 +226,66 @@ class EntityResetBody(Body):
     revision: str
     message: str | None = None
     metadata: dict[str, str] | None = None
+
+
+class ProtectionBody(Body):
+    """What proposals into a branch need."""
+
+    approvals: int = Field(1, ge=0, le=100)
+    checks: list[str] = Field([], description="Names of stored queries that must return no rows.")
+
+
+class ProposalBody(Body):
+    """A branch that is proposed to another."""
+
+    source: str = Field(examples=["review"])
+    into: str = "main"
+    title: str = ""
+    description: str = ""
+    reviewers: list[str] = []
+    checks: list[str] = Field([], description="Names of stored queries that must return no rows.")
+    strategy: MergeStrategy = "entity"
+    metadata: dict[str, str] | None = Field(None, description="Noted in the commit of the merge.")
+
+
+class CommentBody(Body):
+    """What is said about a proposal, or about a node, an edge or a property of it."""
+
+    text: str
+    entity: dict[str, str] | None = Field(None, examples=[{"type": "Person", "id": "ada", "property": "age"}])
+    commit: str | None = Field(None, description="What was looked at; the head of the source unless given.")
+
+
+class ApproveBody(Body):
+    """What was looked at: when the source is another by now, nothing is approved."""
+
+    commit: str | None = None
+    text: str = ""
+
+
+class ChangesRequestBody(Body):
+    """What should change, and what was looked at."""
+
+    text: str = ""
+    commit: str | None = None
+
+
+class ResolutionsBody(Body):
+    """Answers to conflicts, as a merge takes them; one whose `take` is null takes an earlier one away."""
+
+    resolutions: list[dict[str, Any]]
+    replace: bool = Field(False, description="Whether earlier answers to other conflicts go.")
+
+
+class ProposalMergeBody(Body):
+    """What the commit says, and whether the source goes."""
+
+    message: str | None = None
+    metadata: dict[str, str] | None = None
+    delete_branch: bool = False
+
+
+class ProposalTextBody(Body):
+    """Why."""
+
+    text: str = ""

@@ -36,6 +36,14 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "OptimizeBody": {"branch": "main"},
     "CleanupBody": {"keep": 10, "older_than": "7d", "dry_run": True},
     "RepairBody": {"confirm": False},
+    "ProtectionBody": {"approvals": 1, "checks": ["orphans"]},
+    "ProposalBody": {"source": "review", "into": "main", "title": "two people more"},
+    "CommentBody": {"text": "is that so?", "entity": {"type": "Person", "id": "ada", "property": "age"}},
+    "ApproveBody": {"text": "looks right"},
+    "ChangesRequestBody": {"text": "the age is wrong"},
+    "ResolutionsBody": {"resolutions": [{"type_name": "Person", "entity_id": "ada", "take": "theirs"}]},
+    "ProposalMergeBody": {"delete_branch": True},
+    "ProposalTextBody": {"text": "not needed any more"},
 }
 """An example of every body, by the name of its model."""
 

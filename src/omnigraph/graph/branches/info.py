@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from omnigraph.graph.manifest import lineage
 from omnigraph.graph.manifest.merge_base import count_apart
-from omnigraph.graph.manifest.record import CommitClass, CommitRecord
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord, Protection
 from omnigraph.graph.manifest.truth import BranchState, Truth
 
 
@@ -32,6 +32,8 @@ class BranchInfo:
     """The actor of its newest commit that is not maintenance, its own or an inherited one."""
     last_write_at: datetime
     last_message: str | None
+    protection: Protection | None = None
+    """What proposals into it need, when nothing else may change it."""
 
 
 def describe_branch(truth: Truth, state: BranchState, other: BranchState) -> BranchInfo:
@@ -52,6 +54,7 @@ def describe_branch(truth: Truth, state: BranchState, other: BranchState) -> Bra
         last_writer=last.actor,
         last_write_at=_datetime(last.created_at),
         last_message=last.message,
+        protection=head.protects(ref.incarnation),
     )
 
 

@@ -20,6 +20,7 @@ from omnigraph.base.errors import (
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.graph.branches.children import children_of, note_child
+from omnigraph.graph.branches.protection import endable_state
 from omnigraph.graph.branches.unfinished import await_maker, call_off, finish_rebase_and_read_ref, is_over
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.lineage import Ancestry
@@ -198,7 +199,6 @@ def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchStat
     The state that the chain is closed after is read before the branch is marked. Who calls the delete off
     reads the mark, puts a record onto the chain, and then takes the mark away: the record comes after that
     state, so whoever closes meets it.
-
     With `merged` it is deleted only as long as it is that branch and has nothing but what it had then.
     """
     if name == MAIN:
@@ -211,7 +211,7 @@ def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchStat
             if truth.refs.free(stored):
                 return
             continue  # its maker has finished it, or another one has taken the name
-        state = truth.state_of(stored.ref)
+        state = endable_state(truth, stored.ref, actor)
         if merged is not None and not _is_same(state, merged):
             raise Contention(f"branch {name!r} has changed since it was merged", branch=name)
         if stored.ref.onto is not None:

@@ -20,12 +20,14 @@ FLOORS = f"{MANIFEST}/floors"
 SCHEMAS = f"{MANIFEST}/schemas"
 FORKS = f"{MANIFEST}/forks"
 KEYS = f"{MANIFEST}/keys"
+PROPOSALS = f"{MANIFEST}/proposals"
 CLEANUP = f"{MANIFEST}/cleanup"
 CONDEMNED = f"{CLEANUP}/condemned"
 KNOWN_VERSIONS = f"{MANIFEST}/known-versions.bin"
 RECOVERY = "__recovery"
 QUARANTINE = "__quarantine"
 RESTORE_CLAIM = "__restore.json"
+PROPOSAL_ID_LENGTH = 26
 TABLES = ("nodes", "edges")
 
 _CHAIN = r"[0-9A-Z]{12}"
@@ -39,6 +41,7 @@ _OWN = re.compile(
             rf"{SCHEMAS}/[0-9a-f]{{64}}\.{_CHAIN}\.json",
             rf"{FORKS}/{_CHAIN}/{_CHAIN}\.json",
             rf"{KEYS}/{_CHAIN}/[0-9a-f]{{64}}\.json",
+            rf"{PROPOSALS}/[0-9A-Z]{{26}}\.json",
             rf"{CLEANUP}/[^/.]+\.json",
             rf"{CONDEMNED}/[0-9]{{10,}}\.json",
             rf"{RECOVERY}/[^/.][^/]*\.json",
@@ -121,6 +124,16 @@ def fork_path(parent: str, child: str) -> str:
 def key_path(incarnation: str, name: str) -> str:
     """Return the path of the claim of an idempotency key on a chain."""
     return f"{KEYS}/{incarnation}/{name}.json"
+
+
+def proposal_path(proposal: str) -> str:
+    """Return the path of a proposal."""
+    return f"{PROPOSALS}/{proposal}.json"
+
+
+def proposal_of(path: str) -> str:
+    """Return the id of the proposal that lies at a path."""
+    return path.rsplit("/", 1)[1].removesuffix(".json")
 
 
 def quarantine_path(plan: str) -> str:

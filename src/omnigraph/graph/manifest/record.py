@@ -124,7 +124,7 @@ class RecoveryNote:
     """What recovery did about one durable plan; each plan gets at most one."""
 
     kind: str
-    """RolledForward, RolledBack or OrphanedBranchDiscarded."""
+    """RolledForward, RolledBack, OrphanedBranchDiscarded or GivenUp."""
     operation_id: str
     for_commit: str
     for_actor: str | None
@@ -140,6 +140,15 @@ class Successor:
 
     incarnation: str
     fork: CommitRef
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What the proposals into a branch need to be merged; nothing else may change what such a branch says."""
+
+    approvals: int = 1
+    checks: tuple[str, ...] = ()
+    """The names of stored queries that must return no rows on the merged result."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +190,8 @@ class CommitRecord:
     """Where the branch goes on, on the record that ends the chain of a rebased one."""
     lag: int = 0
     """The longest time, in microseconds, from a commit's id to its record in this chain so far."""
+    protection: Protection | None = None
+    """Of the branch, when it has one; carried from record to record of one chain."""
     parent_digest: str = ""
     """The sum of the parent's record as it is stored."""
     queries: str = ""
@@ -197,6 +208,10 @@ class CommitRecord:
     def ref(self) -> CommitRef:
         """This commit and its place."""
         return CommitRef(self.commit, self.incarnation, self.seq)
+
+    def protects(self, incarnation: str) -> Protection | None:
+        """Return the protection that a branch has with this head: one that was inherited is another's."""
+        return self.protection if self.incarnation == incarnation else None
 
     def by_key(self) -> dict[str, TableEntry]:
         """Return the tables by key, sorted."""

@@ -14,6 +14,7 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.branches.lifecycle import replace_branch
+from omnigraph.graph.branches.protection import refuse_protected
 from omnigraph.graph.manifest.lineage import Ancestry
 from omnigraph.graph.manifest.merge_base import merge_base
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
@@ -85,6 +86,7 @@ def _has_moved(core: Core, *states: BranchState) -> bool:
 def _attempt(
     core: Core, state: BranchState, target: BranchState, actor: str | None, options: Options, dry_run: bool
 ) -> Rebase | None:
+    refuse_protected(state, actor, "rebase")
     base = merge_base(core.truth.chains, target.head, state.head)
     done = Rebase("already_up_to_date", state.ref.name, target.ref.name, base.commit, state.head.commit)
     if base.content == target.head.content:

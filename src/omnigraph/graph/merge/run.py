@@ -147,6 +147,11 @@ def _again(first: Published, source: str, request: CommitRequest) -> Merge:
     return Merge(told["outcome"], first.commit, source, request.branch, told["base"], counts)
 
 
+def run_merge(core: Core, work: MergeWork, source: str, request: CommitRequest) -> Merge:
+    """Carry out a merge and return what it did."""
+    return _run(core, work, source, request, dry_run=False)
+
+
 def _run(core: Core, work: MergeWork, source: str, request: CommitRequest, dry_run: bool) -> Merge:
     published = None
     if dry_run:

@@ -67,13 +67,13 @@ def close_chain(
     """End a branch's chain and return its end: whoever would write after it finds that it is gone.
 
     None when the delete may have been called off after this state, or the branch has other content than
-    the given one.
+    the given one, or is protected by now.
     """
     commit, after = new_commit_id(state.ref.incarnation), state.head.seq
     for _ in range(_MAX_LOST_RACES):
         if state.head.closed:
             return state.head
-        if content not in (None, state.head.content):
+        if content not in (None, state.head.content) or state.head.protects(state.ref.incarnation):
             return None
         stored = truth.chains.put(_closing_record(commit, state, actor, "branch_delete"))
         if stored is not None and truth.confirm_or_take_back(state, stored):
@@ -91,7 +91,9 @@ def close_chain(
 def continue_elsewhere(
     truth: Truth, state: BranchState, actor: str | None, successor: Successor
 ) -> CommitRecord | None:
-    """End a branch's chain and say where it goes on; None when another record has come before."""
+    """End a branch's chain and say where it goes on; None when it has moved, or is protected."""
+    if state.head.protects(state.ref.incarnation) is not None:
+        return None
     commit = new_commit_id(state.ref.incarnation)
     stored = truth.chains.put(replace(_closing_record(commit, state, actor, "rebase"), successor=successor))
     return stored if stored is not None and truth.confirm_or_take_back(state, stored) else None

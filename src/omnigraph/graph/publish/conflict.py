@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from omnigraph.base.errors import (
     BatchLanded,
     BranchGone,
+    BranchProtected,
     Conflict,
     ExpectedVersionMismatch,
     PreconditionFailed,
 )
-from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.publish.plan import PublishPlan
 
 SCHEMA = "schema"
 QUERIES = "queries"
+PROTECTION = "protection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class FilesRewritten:
 class Conflicting:
     """Something that the plan relied on has changed."""
 
-    error: Conflict
+    error: Conflict | BranchProtected
 
 
 Fit = NoConflict | FilesRewritten | Conflicting
@@ -50,6 +52,8 @@ def compare_with_head(plan: PublishPlan, head: CommitRecord) -> Fit:
     """
     if head.closed:
         return Conflicting(branch_gone_error(plan.branch))
+    if (refused := _compare_protection(plan, head)) is not None:
+        return Conflicting(refused)
     if plan.if_commit is not None and (error := precondition_error(plan.if_commit, head)):
         return Conflicting(error)
     if (repeated := batch_landed_error(plan.streams, head)) is not None:
@@ -74,6 +78,29 @@ def compare_with_head(plan: PublishPlan, head: CommitRecord) -> Fit:
         if identity not in plan.reads and identity in head.tables:
             return Conflicting(_mismatch(written.key, None, head.tables[identity].pin.version))
     return FilesRewritten(moved) if moved else NoConflict()
+
+
+def _compare_protection(
+    plan: PublishPlan, head: CommitRecord
+) -> BranchProtected | ExpectedVersionMismatch | None:
+    """Return why a change may not be put onto a protected branch; what a proposal has met must stand."""
+    stands = head.protects(plan.incarnation)
+    if plan.commit_class is not CommitClass.LOGICAL or stands == plan.meets:
+        return None
+    if plan.meets is None:
+        return protected_error(plan.branch, plan.actor, plan.operation)
+    return _mismatch(PROTECTION, plan.meets, stands)
+
+
+def protected_error(branch: str, actor: str | None, operation: str) -> BranchProtected:
+    """Return the error for a direct change of a protected branch."""
+    return BranchProtected(
+        f"branch {branch!r} is protected: work on a branch of your own and propose it "
+        f"(`g.proposals.create(source, into={branch!r})`)",
+        branch=branch,
+        actor=actor,
+        operation=operation,
+    )
 
 
 def branch_gone_error(branch: str) -> BranchGone:

@@ -13,6 +13,7 @@ from omnigraph.graph.manifest.record import (
     CommitClass,
     CommitRecord,
     CommitRef,
+    Protection,
     RecoveryNote,
     TableEntry,
 )
@@ -109,6 +110,12 @@ class PublishPlan:
     """The address of other stored queries, when the plan changes them; empty when it leaves none."""
     expected_queries: str = ""
     """The stored queries that it was prepared on; they count when it changes them or the schema."""
+    meets: Protection | None = None
+    """The protection of the branch that a proposal has satisfied."""
+    sets_protection: bool = False
+    """Whether the commit gives the branch another protection."""
+    protection: Protection | None = None
+    """That protection; None when it takes it away."""
 
     @property
     def definitions(self) -> tuple[str, ...]:
@@ -182,6 +189,7 @@ def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
         answer=plan.answer,
         fence=max(plan.fence or 0, head.fence),
         lag=max(head.lag, created_at - ulid_time_us(plan.commit)),
+        protection=plan.protection if plan.sets_protection else head.protects(plan.incarnation),
         parent_digest=head.digest,
         queries=head.queries if plan.queries is None else plan.queries,
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from omnigraph.base.errors import Contention, OutcomeUnknown, Unavailable
+from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.conflict import Conflicting, FilesRewritten, compare_with_head
 from omnigraph.graph.publish.fence import is_condemned
@@ -16,6 +18,9 @@ from omnigraph.graph.publish.outcome import (
     SettledOutcome,
 )
 from omnigraph.graph.publish.plan import PublishPlan, next_record
+
+GIVEN_UP = "GivenUp"
+"""The kind of the note that a commit, known by its id alone, is never to be published."""
 
 
 def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -> PublishOutcome:
@@ -82,4 +87,11 @@ def settlement(
     if truth.has_lost(plan.commit, state, known):
         return Published(plan.commit, plan.answer)
     noted = (note.operation_id for record in later for note in record.recovery)
-    return Discarded() if plan.operation_id in noted else None
+    is_over = plan.operation_id in noted or is_given_up(later, plan.commit)
+    return Discarded() if is_over else None
+
+
+def is_given_up(records: Iterable[CommitRecord], commit: str) -> bool:
+    """Return whether a record says that a commit is never to be published."""
+    notes = (note for record in records for note in record.recovery)
+    return any(note.kind == GIVEN_UP and note.for_commit == commit for note in notes)

@@ -9,6 +9,7 @@ that was believed dead and goes on cannot step over it (`publisher.settlement`).
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import replace
 
 from omnigraph.base.errors import (
@@ -21,13 +22,14 @@ from omnigraph.base.errors import (
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest.layout import plan_path
+from omnigraph.graph.manifest.lineage import find_in_chain
 from omnigraph.graph.manifest.record import CommitRecord, RecoveryNote
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.conflict import FilesRewritten
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import PublishPlan, note_plan
-from omnigraph.graph.publish.publisher import publish
+from omnigraph.graph.publish.publisher import GIVEN_UP, is_given_up, publish
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
 from omnigraph.graph.recovery.plans import DurablePlan
@@ -110,6 +112,10 @@ def _settle_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
             return True  # it was settled before, and stays so whatever has changed since
         if state.head.closed:
             return False
+        if is_given_up(later, plan.commit):
+            if _put_note(truth, state, "RolledBack", plan):
+                return True
+            continue
         if any(record.commit == plan.commit for record in later):
             if _put_note(truth, state, "RolledForward", plan):
                 return True
@@ -198,6 +204,25 @@ def _put_note(truth: Truth, state: BranchState, kind: str, plan: PublishPlan) ->
         return isinstance(publish(truth, note, state, retries=0), Published)
     except Contention:
         return False
+
+
+def give_up_commit(truth: Truth, ref: BranchRef, commit: str, actor: str | None, writer: str) -> bool:
+    """Put a note on a branch that a commit is never to be published; False when it stands there already.
+
+    A writer that still tries, on a state that it has read before this, finds the note when it publishes.
+    """
+    said = (RecoveryNote(GIVEN_UP, commit, commit, actor, writer, ()),)
+    for _ in range(_MAX_LOST_RACES):
+        state = truth.state_of(ref)
+        if find_in_chain(truth.chains, state.head, truth.chains.floor(ref.incarnation), commit) is not None:
+            return False
+        if state.head.closed:
+            return True  # nothing can be put onto it any more
+        note = note_plan(state, "recovery", ACTOR, f"{GIVEN_UP}: {writer} {commit}", recovery=said)
+        with suppress(Contention):
+            if isinstance(publish(truth, note, state, retries=0), Published):
+                return True
+    raise _too_busy(ref.name)
 
 
 def _is_noted(records: list[CommitRecord], operation_id: str) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from omnigraph.base.settings import Settings
+from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.publish.conflict import (
     batch_landed_error,
     branch_gone_error,
     precondition_error,
+    protected_error,
 )
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.recovery.settle import settle_abandoned
@@ -30,6 +32,12 @@ def commit(truth: Truth, settings: Settings, request: CommitRequest, work: Commi
     claim = claim_request(truth, request, state.ref.incarnation, work)
     if claim is not None and (first := find_landed(truth, state, claim)) is not None:
         return first
+    if (
+        request.proposal is None
+        and work.commit_class is CommitClass.LOGICAL
+        and state.head.protects(state.ref.incarnation) is not None
+    ):
+        raise protected_error(request.branch, request.actor, work.operation)
     if request.if_commit and (error := precondition_error(request.if_commit, state.head)):
         raise error
     if (repeated := batch_landed_error(request.streams, state.head)) is not None:

@@ -126,6 +126,12 @@ def _find_landed_in(
     return Published(now.commit, now.answer)
 
 
+def read_claim(truth: Truth, incarnation: str, key: str) -> KeyClaim | None:
+    """Return the claim of a key on a chain; None when nobody has claimed it, or it is forgotten."""
+    found = _read(truth, incarnation, _name(key))
+    return None if found is None or found.void else found
+
+
 def note_landed(truth: Truth, record: CommitRecord) -> None:
     """Keep in the claim of its key what is known of a commit that is about to be dropped.
 

@@ -18,11 +18,11 @@ from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.conflict import branch_gone_error
 from omnigraph.graph.publish.fence import list_written_files, swept_error
-from omnigraph.graph.publish.plan import PublishPlan
+from omnigraph.graph.publish.plan import PublishPlan, next_record
 from omnigraph.graph.write.base_hold import BaseHold, keep_held
 from omnigraph.graph.write.compact_on_write import tidy
 from omnigraph.graph.write.keys import KeyClaim, claim_key
-from omnigraph.graph.write.work import Answering, CommitRequest, CommitWork, Noting
+from omnigraph.graph.write.work import Answering, CommitRequest, CommitWork, Inspecting, Noting
 from omnigraph.graph.write.write_state import WriteBase
 
 
@@ -109,6 +109,8 @@ class Preparation:
         if self.is_logical:
             tidy(self.base, self.settings.small_fragments)
         plan = self.plan = self._behind_read_lists(self._plan(operation_id))
+        if isinstance(self.work, Inspecting) and plan.changes_something:
+            self.work.inspect(next_record(plan, self.state))
         if not all(self.truth.chains.holds(source, plan.writes) for source in plan.sources):
             raise swept_error(self.request.branch)  # what it takes over was dropped since it was chosen
         self.base.flush()
@@ -164,6 +166,7 @@ class Preparation:
             answer=self.work.answer() if self.claim and isinstance(self.work, Answering) else {},
             staged_behind=self.staged_behind,
             sources=self.base.sources,
+            meets=self.base.meets,
         )
 
 

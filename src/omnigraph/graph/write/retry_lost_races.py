@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 
 from omnigraph.base.errors import (
-    Conflict,
     Contention,
     ExpectedVersionMismatch,
     HistoricalVersionReclaimed,
@@ -209,7 +208,7 @@ class RetriedWrite:
         work = self._work
         return isinstance(work, Restaging) and work.can_stage_again and self._stagings_left > 0
 
-    def _may_repeat(self, error: Conflict, state: BranchState) -> bool:
+    def _may_repeat(self, error: OmniError, state: BranchState) -> bool:
         changed = isinstance(error, ExpectedVersionMismatch)
         return self._work.repeatable and changed and not state.head.closed
 

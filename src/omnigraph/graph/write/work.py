@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from omnigraph.graph.manifest.record import CommitClass
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.write.write_state import WriteBase
 
 
@@ -53,6 +53,14 @@ class Noting(Protocol):
 
 
 @runtime_checkable
+class Inspecting(Protocol):
+    """Work that looks at its result before anybody sees it."""
+
+    def inspect(self, result: CommitRecord) -> None:
+        """Refuse, by raising, what would be published; asked on every state that the work is applied to."""
+
+
+@runtime_checkable
 class Restaging(Protocol):
     """Work that can write all its data files again."""
 
@@ -83,3 +91,5 @@ class CommitRequest:
     """Whether staging surely takes long: what the write begins from is held against cleanups at once."""
     metadata: Mapping[str, str] = field(default_factory=dict)
     """What the caller notes in the commit beside the message."""
+    proposal: str | None = None
+    """The proposal that is merged: what the branch's protection demands is looked at by the work."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from omnigraph.base.errors import NotFound
-from omnigraph.graph.manifest.record import CommitRef, TableEntry
+from omnigraph.graph.manifest.record import CommitRef, Protection, TableEntry
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.publish.plan import ExpectedTable, WrittenTable
 from omnigraph.storage.namespace import Pin, SnapshotNamespace, WriteAttempt
@@ -35,6 +35,8 @@ class WriteBase:
         """The address of the schema that the commit brings, when it brings one."""
         self.queries: str | None = None
         """The address of the stored queries that the commit brings, when it brings others; empty for none."""
+        self.meets: Protection | None = None
+        """The protection of the branch that the commit has satisfied."""
         self.merged_parent: CommitRef | None = None
         """The commit of another branch that this one takes in."""
         self.sources: tuple[CommitRef, ...] = ()
@@ -97,6 +99,7 @@ class WriteBase:
         self._distinct.clear()
         self.schema = None
         self.queries = None
+        self.meets = None
         self.merged_parent = None
         self.sources = ()
         self.state = state

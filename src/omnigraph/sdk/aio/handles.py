@@ -18,6 +18,7 @@ from omnigraph.sdk.entities.blob import BlobHandle
 from omnigraph.sdk.entities.entity import Entity
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.opening import init, open
+from omnigraph.sdk.proposals.handle import Proposals
 from omnigraph.sdk.queries.handle import QueriesHandle
 from omnigraph.sdk.schema import SchemaHandle
 from omnigraph.sdk.snapshot import Snapshot
@@ -39,7 +40,7 @@ AsyncGraph = make_twin(
     Graph,
     "AsyncGraph",
     plain=("uri", "id", "branch", "actor", "read_only"),
-    parts=("branches", "commits", "tags", "schema", "queries", "changes"),
+    parts=("branches", "commits", "tags", "schema", "queries", "changes", "proposals"),
     hidden=HIDDEN,
 )
 AsyncBranches = make_twin(Branches, "AsyncBranches")
@@ -48,6 +49,7 @@ AsyncTags = make_twin(Tags, "AsyncTags")
 AsyncSchema = make_twin(SchemaHandle, "AsyncSchema")
 AsyncQueries = make_twin(QueriesHandle, "AsyncQueries")
 AsyncChanges = make_twin(Changes, "AsyncChanges")
+AsyncProposals = make_twin(Proposals, "AsyncProposals")
 AsyncSnapshot = make_twin(
     Snapshot,
     "AsyncSnapshot",

@@ -46,6 +46,7 @@ from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.merge.rebase import Rebase
 from omnigraph.graph.merge.run import Merge
+from omnigraph.graph.proposals.model import Mergeability, Proposal, ProposalPage
 from omnigraph.graph.snapshot import Snapshot, TableInfo
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.graph.tags import Tag
@@ -72,6 +73,7 @@ class AsyncGraph:
     changes: AsyncChanges
     commits: AsyncCommits
     id: str
+    proposals: AsyncProposals
     queries: AsyncQueries
     schema: AsyncSchema
     tags: AsyncTags
@@ -410,6 +412,12 @@ class AsyncBranches:
         Disagreements are a `MergeConflicts` error that carries all of them, and change nothing."""
         ...
 
+    async def protect(self, name: str = MAIN, *, approvals: int = 1, checks: Sequence[str] = ()) -> None:
+        """Let nothing but proposals change a branch, with so many approvals, and these checks passed.
+
+        Checks are names of stored queries that must return no rows on what a merge would make of it."""
+        ...
+
     async def rebase(
         self,
         name: str,
@@ -449,6 +457,10 @@ class AsyncBranches:
 
     async def restore(self, name: str) -> None:
         """Bring a deleted branch back with its commits; possible until a cleanup has removed them."""
+        ...
+
+    async def unprotect(self, name: str = MAIN) -> None:
+        """Let writers change a branch directly again."""
         ...
 
 class AsyncCommits:
@@ -649,6 +661,111 @@ class AsyncChanges:
         """Return a function for `foreachBatch` of Spark that carries out another graph's feed on this one.
 
         The stream is `spark.readStream.format("omnigraph").option("changes", …)`. Each block lands once."""
+        ...
+
+class AsyncProposals:
+    """The proposals of a graph."""
+
+    async def approve(self, id: str, *, commit: str | None = None, text: str = "") -> Proposal:
+        """Approve a proposal as its source is now; a later push voids that, and so do other saved answers.
+
+        `commit` is what was looked at: when the source is another one by now, nothing is approved. Nobody
+        approves what they have opened, written or answered."""
+        ...
+
+    async def close(self, id: str, text: str = "") -> Proposal:
+        """Close a proposal without merging it; `reopen` takes that back."""
+        ...
+
+    async def comment(
+        self,
+        id: str,
+        text: str,
+        *,
+        entity: Mapping[str, str] | Sequence[str] | None = None,
+        commit: str | None = None,
+    ) -> Proposal:
+        """Say something about a proposal, or about an entity: (type, id), or (type, id, property)."""
+        ...
+
+    async def create(
+        self,
+        source: str,
+        into: str = MAIN,
+        title: str = "",
+        description: str = "",
+        *,
+        reviewers: Sequence[str] = (),
+        checks: Sequence[str] = (),
+        strategy: MergeStrategy = "entity",
+        metadata: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Proposal:
+        """Propose to merge a branch into another; nothing of either changes.
+
+        `checks` are names of stored queries that must return no rows on the merged result, beside those that
+        the target demands. `metadata` is noted in the commit of the merge. The same `idempotency_key` again
+        answers with the first proposal."""
+        ...
+
+    async def list(
+        self,
+        state: str | None = None,
+        *,
+        limit: int | None = None,
+        after: str | None = None,
+        source: str | None = None,
+        into: str | None = None,
+    ) -> list[Proposal]:
+        """Return proposals, newest first: of one state, source or target, and those that follow an id."""
+        ...
+
+    async def merge(
+        self,
+        id: str,
+        *,
+        message: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        delete_branch: bool = False,
+    ) -> Merge:
+        """Merge a proposal that meets what its target demands, as one commit that names it.
+
+        What cannot be merged is `NotMergeable`, with reasons, or `MergeConflicts`. A proposal that is merged
+        already answers with its commit."""
+        ...
+
+    async def mergeable(self, id: str) -> Mergeability:
+        """Return whether a proposal can be merged now; if not, why: each reason has a code.
+
+        Nothing is merged. Checks are run on what the merge would make of the target."""
+        ...
+
+    async def poll(self, cursor: str | None = None, *, limit: int = 1000) -> ProposalPage:
+        """Return what has happened to proposals after a cursor, all that has happened without one.
+
+        Events of one proposal come in their order; each comes once to who goes on from cursor to cursor."""
+        ...
+
+    async def reopen(self, id: str, text: str = "") -> Proposal:
+        """Open a closed proposal again."""
+        ...
+
+    async def request_changes(self, id: str, text: str = "", *, commit: str | None = None) -> Proposal:
+        """Ask for changes of a proposal as its source is now: until then it is not merged.
+
+        A push answers it, other saved answers do, and so does an approval of the same actor."""
+        ...
+
+    async def resolve(self, id: str, resolutions: Any, *, replace: bool = False) -> Proposal:
+        """Save answers to conflicts, some or all, in the place of earlier ones for the same conflicts.
+
+        They are those of a merge; one whose `take` is None takes an earlier answer away. An answer to a
+        conflict is kept with what the conflict shows, and is not used when either side says something else
+        by the time of the merge. With `replace` no earlier answer stays."""
+        ...
+
+    async def show(self, id: str) -> Proposal:
+        """Return a proposal, by its id or the beginning of it."""
         ...
 
 class AsyncSnapshot:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from omnigraph.base.choices import MergeStrategy
 from omnigraph.graph.branches.info import BranchInfo
+from omnigraph.graph.branches.protection import read_protection
 from omnigraph.graph.handle_branches import Branches
 from omnigraph.graph.handle_tags import Tags
 from omnigraph.graph.merge import run as merging
@@ -62,6 +63,16 @@ class RemoteBranches:
         path = f"/branches/{quoted(self._transport.branch if name is None else name)}/info"
         found = self._transport.ask(path, compared_with=compared_with)
         return decode(BranchInfo, found)  # type: ignore[no-any-return]
+
+    def protect(self, name: str = "main", *, approvals: int = 1, checks: Sequence[str] = ()) -> None:
+        """Let nothing but proposals change a branch, with so many approvals, and these checks passed."""
+        wanted = read_protection(approvals, checks)
+        body = {"approvals": wanted.approvals, "checks": list(wanted.checks)}
+        self._transport.act("PUT", f"/branches/{quoted(name)}/protection", body)
+
+    def unprotect(self, name: str = "main") -> None:
+        """Let writers change a branch directly again."""
+        self._transport.act("DELETE", f"/branches/{quoted(name)}/protection")
 
     def reset(
         self,

@@ -29,6 +29,7 @@ from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.remote.branches import RemoteBranches, RemoteTags
 from omnigraph.sdk.remote.history.changes import RemoteChanges
 from omnigraph.sdk.remote.history.commits import RemoteCommits
+from omnigraph.sdk.remote.proposals import RemoteProposals
 from omnigraph.sdk.remote.queries import RemoteQueries, ask_stored
 from omnigraph.sdk.remote.reading import RemoteReads
 from omnigraph.sdk.remote.reads import mark_params, read_mutation, where_of
@@ -60,6 +61,7 @@ class RemoteGraph(RemoteReads):
         self.changes = RemoteChanges(self._transport)
         self.schema = RemoteSchema(self._transport)
         self.queries = RemoteQueries(self._transport)
+        self.proposals = RemoteProposals(self._transport)
 
     @property
     def uri(self) -> str:

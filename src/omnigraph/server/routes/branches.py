@@ -6,7 +6,15 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from omnigraph.server.bodies import BranchBody, MergeBody, RebaseBody, RenameBody, ResetBody, TagBody
+from omnigraph.server.bodies import (
+    BranchBody,
+    MergeBody,
+    ProtectionBody,
+    RebaseBody,
+    RenameBody,
+    ResetBody,
+    TagBody,
+)
 from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
@@ -66,6 +74,18 @@ def rebase_branch(call: GraphDep, name: str, body: RebaseBody) -> dict[str, Any]
     """Make the commits of a branch again on top of another's head."""
     found: dict[str, Any] = encode(call.open().branches.rebase(name, **body.model_dump()))
     return found
+
+
+@router.put("/branches/{name:path}/protection", status_code=204)
+def protect_branch(call: GraphDep, name: str, body: ProtectionBody) -> None:
+    """Let nothing but proposals change a branch."""
+    call.open().branches.protect(name, **body.model_dump())
+
+
+@router.delete("/branches/{name:path}/protection", status_code=204)
+def unprotect_branch(call: GraphDep, name: str) -> None:
+    """Let writers change a branch directly again."""
+    call.open().branches.unprotect(name)
 
 
 @router.post("/branches/{name:path}/restore")

@@ -1,0 +1,71 @@
+"""Saved answers: kept with what the conflicts show, so that they are used for nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from omnigraph.base.errors import BadInput, NotFound
+from omnigraph.graph.merge.conflicts import MergeConflict
+from omnigraph.graph.merge.resolutions import read_resolutions
+from omnigraph.graph.opening import Core
+from omnigraph.graph.proposals.describe import plan_proposal
+from omnigraph.graph.proposals.fold import ProposalFacts, place_of
+from omnigraph.graph.proposals.sides import look_at_sides
+from omnigraph.graph.proposals.work import ProposalMerge
+from omnigraph.graph.write.integrity.json_values import as_json
+
+_PLACE = ("kind", "entity_kind", "type_name", "entity_id")
+_SIDES = ("base", "ours", "theirs")
+_NOT_KEPT = ("message", "properties", "entities", "commits")
+
+
+def read_answers(given: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return answers as plain data, checked as a merge checks them; some may take nothing."""
+    answers = []
+    for item in given:
+        data = item.to_json() if isinstance(item, MergeConflict) else item
+        if not isinstance(data, Mapping):
+            raise BadInput(f"a resolution is {item!r}: it must be an object")
+        answers.append({name: value for name, value in as_json(dict(data)).items() if name not in _NOT_KEPT})
+    read_resolutions([answer for answer in answers if answer.get("take") is not None])
+    return answers
+
+
+def complete_answers(
+    core: Core, facts: ProposalFacts, given: Sequence[Mapping[str, Any]], replaces: bool
+) -> list[dict[str, Any]]:
+    """Return answers with the images of the conflicts that they are for; refuse what a merge would refuse."""
+    before = replace(facts, answers=[]) if replaces else facts
+    shown = _find_conflicts(core, replace(before, answers=_without(before, given)))
+    complete = [_complete(dict(answer), shown) for answer in given]
+    after = [*_without(before, complete), *(answer for answer in complete if answer.get("take") is not None)]
+    _find_conflicts(core, replace(before, answers=after))
+    return complete
+
+
+def _without(facts: ProposalFacts, given: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    places = {place_of(answer) for answer in given}
+    return [answer for answer in facts.answers if place_of(answer) not in places]
+
+
+def _find_conflicts(core: Core, facts: ProposalFacts) -> tuple[MergeConflict, ...]:
+    sides = look_at_sides(core.truth, facts)
+    if sides.source is None or sides.target is None:
+        gone = facts.source if sides.source is None else facts.into
+        raise NotFound(f"there is no branch {gone!r} any more", branch=gone)
+    return plan_proposal(core, ProposalMerge(core, facts, lambda *_: ()), sides).conflicts
+
+
+def _complete(answer: dict[str, Any], shown: Sequence[MergeConflict]) -> dict[str, Any]:
+    """Return an answer to one conflict with its place and its images; a rule is left as it is."""
+    if answer.get("entity_id") is None:
+        return answer
+    for conflict in shown:
+        told = conflict.to_json()
+        if all(answer.get(name) in (None, "*", told[name]) for name in _PLACE):
+            place = {name: told[name] for name in _PLACE}
+            images = {} if any(side in answer for side in _SIDES) else {side: told[side] for side in _SIDES}
+            return {**answer, **place, **as_json(images)}
+    return answer

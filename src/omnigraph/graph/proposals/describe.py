@@ -1,0 +1,182 @@
+"""Proposals as users see them: their facts, beside what their branches are now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from omnigraph.base.plain import from_plain
+from omnigraph.graph.manifest.merge_base import Outcome
+from omnigraph.graph.merge.plan import MergePlan
+from omnigraph.graph.opening import Core
+from omnigraph.graph.proposals.demands import demands_on, find_reasons, list_approvals, list_requests
+from omnigraph.graph.proposals.desk import ProposalDesk
+from omnigraph.graph.proposals.events import EventKind, StoredEvent, StoredProposal
+from omnigraph.graph.proposals.fold import fold
+from omnigraph.graph.proposals.merge import gone_reasons
+from omnigraph.graph.proposals.model import (
+    CheckResult,
+    Mergeability,
+    Proposal,
+    ProposalComment,
+    ProposalEvent,
+    Reason,
+)
+from omnigraph.graph.proposals.sides import ProposalSides, find_base, involved_in, look_at_sides
+from omnigraph.graph.proposals.work import ProposalMerge, RunChecks, reasons_of_checks
+from omnigraph.graph.snapshot import Snapshot
+from omnigraph.graph.write.unnamed import commit_in_line
+from omnigraph.graph.write.work import CommitRequest
+from omnigraph.graph.write.write_state import WriteBase
+
+Look = Callable[[], MergePlan]
+
+
+def describe_proposal(desk: ProposalDesk, stored: StoredProposal) -> Proposal:
+    """Return a proposal with what its branches are now."""
+    facts, truth = fold(stored), desk.core.truth
+    sides = look_at_sides(truth, facts)
+    source = sides.source.head if sides.source is not None else None
+    target = sides.target.head if sides.target is not None else None
+    is_open = facts.state == "open"
+    involved = (
+        involved_in(truth, facts, target, source)
+        if is_open and facts.verdicts and source is not None and target is not None
+        else frozenset()
+    )
+    base = find_base(truth, target, source) if is_open and source is not None and target is not None else None
+    merged = facts.merged.facts if facts.merged is not None else {}
+    made = facts.created.facts
+    return Proposal(
+        id=facts.id,
+        source=facts.source,
+        into=facts.into,
+        title=facts.title,
+        description=str(made.get("description", "")),
+        author=facts.author,
+        state=facts.state,  # type: ignore[arg-type]
+        created_at=facts.created.made_at,
+        updated_at=stored.events[-1].made_at,
+        source_commit=merged.get("source_commit") or (source.commit if source is not None else None),
+        target_commit=target.commit if target is not None else None,
+        base_commit=merged.get("base") or (base.commit if base is not None else None),
+        strategy=facts.strategy,
+        reviewers=tuple(made.get("reviewers", ())),
+        comments=tuple(
+            _comment(number, event)
+            for number, event in enumerate(stored.events)
+            if event.kind is EventKind.COMMENTED
+        ),
+        approvals=list_approvals(facts, source if is_open else None, involved),
+        changes_requested=list_requests(facts, source if is_open else None),
+        checks=tuple(from_plain(CheckResult, check) for check in facts.last_checks),
+        resolutions=tuple(facts.answers),
+        metadata=facts.metadata,
+        merged_commit=merged.get("commit"),
+        events=list_events(stored),
+    )
+
+
+def list_events(stored: StoredProposal) -> tuple[ProposalEvent, ...]:
+    """Return what has happened to a proposal, oldest first."""
+    return tuple(
+        ProposalEvent(event.kind.value, event.actor, event.made_at, _list_facts(event), stored.id)
+        for event in stored.events
+    )
+
+
+def judge_proposal(
+    desk: ProposalDesk,
+    stored: StoredProposal,
+    run_checks: RunChecks,
+    approvals_by_policy: int,
+) -> Mergeability:
+    """Return whether a proposal can be merged now; checks are run on what the merge would make."""
+    facts, truth = fold(stored), desk.core.truth
+    sides = look_at_sides(truth, facts)
+    reasons: list[Reason] = []
+    if facts.state != "open":
+        reasons.append(Reason(facts.state, f"the proposal is {facts.state}"))
+    elif facts.attempt is not None:
+        reasons.append(Reason("being_merged", "the proposal is being merged"))
+    if sides.source is None or sides.target is None or facts.state != "open":
+        gone = gone_reasons(facts, sides.source, sides.target) if facts.state == "open" else ()
+        return Mergeability(False, (*reasons, *gone))
+    target, source = sides.target.head, sides.source.head
+    protection = target.protects(sides.target.ref.incarnation)
+    demands = demands_on(facts, protection, approvals_by_policy)
+    involved = involved_in(truth, facts, target, source)
+    reasons += find_reasons(facts, source, involved, demands)
+    work = ProposalMerge(desk.core, facts, run_checks, approvals_by_policy)
+    plan = plan_proposal(desk.core, work, sides)
+    if plan.conflicts:
+        reasons.append(Reason("conflicts", f"conflicts that wait for an answer: {len(plan.conflicts)}"))
+    elif demands.checks:
+        reasons += reasons_of_checks(_check(desk, work, plan, sides, demands.checks, run_checks))
+    return Mergeability(
+        mergeable=not reasons,
+        reasons=tuple(reasons),
+        outcome=plan.outcome.value,
+        conflicts=plan.conflicts,
+        checks=work.checks,
+        approvals=list_approvals(facts, source, involved),
+        approvals_needed=demands.approvals,
+        counts=plan.counts,
+        source_commit=source.commit,
+        target_commit=target.commit,
+    )
+
+
+def plan_proposal(core: Core, work: ProposalMerge, sides: ProposalSides) -> MergePlan:
+    """Return what merging would do; nothing is written."""
+    assert sides.target is not None
+    base = WriteBase(core.truth.store, sides.target)
+    work.stage(base)
+    return work.plan_on(base)
+
+
+def _check(
+    desk: ProposalDesk,
+    work: ProposalMerge,
+    plan: MergePlan,
+    sides: ProposalSides,
+    names: tuple[str, ...],
+    run_checks: RunChecks,
+) -> tuple[CheckResult, ...]:
+    """Run the checks on the result: theirs as it is, or one that is staged and belongs to no branch."""
+    core, target = desk.core, sides.target
+    assert target is not None
+    into = target.ref.name
+    if plan.outcome is not Outcome.MERGED:
+        theirs = plan.sides.theirs if plan.outcome is Outcome.FAST_FORWARD else target.head
+        work.checks = run_checks(Snapshot(core, theirs, into), Snapshot(core, target.head, into), names)
+        return work.checks
+    if desk.can_write:
+        # What is staged for looking at it is removed by the next cleanup, like that of a dry run of a rebase.
+        request = CommitRequest(into, desk.actor, incarnation=target.ref.incarnation)
+        line = commit_in_line(core.truth, core.settings, [(request, work)], target, {}, put=False)
+        if not line.records:
+            work.inspect(target.head)
+        return work.checks
+    work.checks = tuple(CheckResult(name, True, error=_UNSEEN) for name in names)
+    return work.checks
+
+
+_INTERNAL = ("owner", "digest", "incarnation")
+_UNSEEN = "not run: what is merged has to be staged, and this handle may not write"
+
+
+def _comment(number: int, event: StoredEvent) -> ProposalComment:
+    told = event.facts
+    return ProposalComment(
+        id=str(number),
+        actor=event.actor,
+        at=event.made_at,
+        text=told["text"],
+        commit=told.get("commit"),
+        entity=told.get("entity"),
+    )
+
+
+def _list_facts(event: StoredEvent) -> Mapping[str, Any]:
+    return {name: value for name, value in event.facts.items() if name not in _INTERNAL}

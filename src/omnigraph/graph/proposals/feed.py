@@ -1,0 +1,45 @@
+"""What happens to proposals, for who follows it: a cursor says how much of each was seen."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+
+from omnigraph.base.errors import BadInput, ChangeCursorRejected
+from omnigraph.graph.proposals.describe import list_events
+from omnigraph.graph.proposals.model import ProposalEvent, ProposalPage
+from omnigraph.graph.proposals.stored import StoredProposals
+
+MOST_EVENTS = 10_000
+_MOST_CURSOR_BYTES = 16_777_216
+
+
+def poll_events(stored: StoredProposals, cursor: str | None, limit: int) -> ProposalPage:
+    """Return the events that follow a cursor, older proposals first."""
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_EVENTS:
+        raise BadInput(f"limit is {limit!r}: give a whole number from 1 to {MOST_EVENTS}")
+    seen = {} if cursor is None else _read(cursor)
+    found: list[ProposalEvent] = []
+    for proposal in stored.read_all(sorted(stored.ids())):
+        before = seen.get(proposal.id, 0)
+        new = list_events(proposal)[before : before + limit - len(found)]
+        if new:
+            seen[proposal.id] = before + len(new)
+            found += new
+        if len(found) == limit:
+            break
+    return ProposalPage(tuple(found), _write(seen))
+
+
+def _write(seen: dict[str, int]) -> str:
+    return base64.urlsafe_b64encode(zlib.compress(json.dumps(seen).encode())).decode()
+
+
+def _read(cursor: str) -> dict[str, int]:
+    try:
+        packed = zlib.decompressobj()
+        found = json.loads(packed.decompress(base64.urlsafe_b64decode(cursor), _MOST_CURSOR_BYTES))
+        return {str(id): int(count) for id, count in found.items()}
+    except (ValueError, AttributeError, TypeError, zlib.error) as error:
+        raise ChangeCursorRejected("the cursor is not one of the events of proposals") from error

@@ -1,0 +1,169 @@
+"""Merging a proposal: begun once, carried out as work for `commit`, and noted when it has landed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import astuple, replace
+
+from omnigraph.base.errors import MergeConflicts, NotMergeable, OmniError, OutcomeUnknown, Unavailable
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.base.plain import to_full_object
+from omnigraph.graph.manifest.truth import BranchState
+from omnigraph.graph.merge.run import Merge, run_merge
+from omnigraph.graph.proposals.demands import demands_on, find_reasons
+from omnigraph.graph.proposals.desk import ProposalDesk
+from omnigraph.graph.proposals.events import EventKind
+from omnigraph.graph.proposals.fold import ProposalFacts, fold
+from omnigraph.graph.proposals.model import Reason
+from omnigraph.graph.proposals.settle import settle_attempt
+from omnigraph.graph.proposals.sides import involved_in, look_at_sides
+from omnigraph.graph.proposals.stored import ReadProposal
+from omnigraph.graph.proposals.verbs import closed_error
+from omnigraph.graph.proposals.work import ProposalMerge, RunChecks, not_mergeable
+from omnigraph.graph.recovery.owner import in_flight, this_process
+from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.graph.write.work import CommitRequest
+
+_MAX_LOST_RACES = 32
+
+
+def merge_proposal(
+    desk: ProposalDesk,
+    id: str,
+    request: CommitRequest,
+    run_checks: RunChecks,
+    approvals_by_policy: int = 0,
+    and_delete: Callable[[str, BranchState], None] | None = None,
+) -> Merge:
+    """Merge a proposal; one that is merged already answers with its commit."""
+    settle_abandoned(desk.core.truth, desk.core.settings)
+    with ExitStack() as flight:
+        begun = _begin(desk, id, request, approvals_by_policy, flight)
+        if isinstance(begun, Merge):
+            return begun
+        facts, key = fold(begun.stored), begun.stored.events[-1].facts["key"]
+        work = ProposalMerge(
+            desk.core, facts, run_checks, approvals_by_policy, lambda: _still_merging(desk, id, key)
+        )
+        merged = _merge(desk, begun, work, replace(request, key=key, proposal=id))
+    if and_delete is None:
+        return merged
+    try:
+        and_delete(facts.source, work.source_state)
+    except OmniError as error:
+        return replace(merged, branch_delete_error=error.message)
+    return replace(merged, branch_deleted=True)
+
+
+def _merge(desk: ProposalDesk, begun: ReadProposal, work: ProposalMerge, request: CommitRequest) -> Merge:
+    """Carry out a merge that has begun, and add how it has ended."""
+    try:
+        merged = run_merge(desk.core, work, fold(begun.stored).source, request)
+    except OmniError as error:
+        if not _may_have_landed(error):
+            _end(desk, begun, error)
+        raise
+    hit(Failpoint.PROPOSAL_BEFORE_MERGED)
+    told: dict[str, object] = {
+        "commit": merged.commit_id,
+        "outcome": merged.outcome,
+        "base": merged.base,
+        "source_commit": work.source_state.head.commit,
+        "checks": [to_full_object(check) for check in work.checks],
+    }
+    _note(desk, begun, EventKind.MERGED, told)
+    return merged
+
+
+def _begin(
+    desk: ProposalDesk, id: str, request: CommitRequest, approvals_by_policy: int, flight: ExitStack
+) -> ReadProposal | Merge:
+    """Say that a merge begins, so that nobody decides anything meanwhile; refuse what cannot be merged yet.
+
+    It is `flight` that tells others in this process that the merge lives.
+    """
+    for _ in range(_MAX_LOST_RACES):
+        read = desk.stored.read(id)
+        if fold(read.stored).attempt is not None:
+            read = settle_attempt(desk, read, gives_up=True)
+        facts = fold(read.stored)
+        if facts.merged is not None:
+            return merge_before(facts)
+        if facts.state != "open":
+            raise closed_error(facts)
+        _refuse_early(desk, facts, approvals_by_policy)
+        key = f"proposal/{id}/{len(read.stored.events)}"
+        told = {"key": key, "incarnation": request.incarnation, "owner": list(astuple(this_process()))}
+        with ExitStack() as mine:
+            mine.enter_context(in_flight(key))
+            started = desk.stored.add(read, desk.make_event(EventKind.MERGE_STARTED, told))
+            if started is not None:
+                flight.push(mine.pop_all())
+                hit(Failpoint.PROPOSAL_AFTER_START)
+                return started
+    raise not_mergeable(fold(desk.stored.read(id).stored), [Reason("busy", "others kept changing it")])
+
+
+def _refuse_early(desk: ProposalDesk, facts: ProposalFacts, approvals_by_policy: int) -> None:
+    """Refuse what people have not settled yet, before anything is written; it is decided again at the end."""
+    sides = look_at_sides(desk.core.truth, facts)
+    if sides.source is None or sides.target is None:
+        raise not_mergeable(facts, gone_reasons(facts, sides.source, sides.target))
+    protection = sides.target.head.protects(sides.target.ref.incarnation)
+    demands = demands_on(facts, protection, approvals_by_policy)
+    involved = involved_in(desk.core.truth, facts, sides.target.head, sides.source.head)
+    reasons = find_reasons(facts, sides.source.head, involved, demands)
+    if reasons:
+        raise not_mergeable(facts, reasons)
+
+
+def gone_reasons(
+    facts: ProposalFacts, source: BranchState | None, target: BranchState | None
+) -> tuple[Reason, ...]:
+    """Return that branches are gone, and which."""
+    named = (("source_gone", facts.source, source), ("target_gone", facts.into, target))
+    return tuple(
+        Reason(code, f"there is no branch {name!r} any more") for code, name, state in named if state is None
+    )
+
+
+def merge_before(facts: ProposalFacts) -> Merge:
+    """Return what the merge of a merged proposal was."""
+    assert facts.merged is not None
+    told = facts.merged.facts
+    commit = told.get("commit")
+    return Merge(told["outcome"], commit, facts.source, facts.into, told.get("base") or "")
+
+
+def _still_merging(desk: ProposalDesk, id: str, key: str) -> ProposalFacts:
+    """Return a proposal that is being merged by this very attempt, and by nobody else."""
+    facts = fold(desk.stored.read(id).stored)
+    if facts.attempt is None or facts.attempt.key != key:
+        raise not_mergeable(facts, [Reason("given_up", "others have taken this merge for dead")])
+    return facts
+
+
+def _may_have_landed(error: OmniError) -> bool:
+    return isinstance(error, OutcomeUnknown) or (isinstance(error, Unavailable) and error.retryable)
+
+
+def _end(desk: ProposalDesk, started: ReadProposal, error: OmniError) -> None:
+    told: dict[str, object] = {"why": error.code}
+    if isinstance(error, NotMergeable):
+        told |= {"reasons": error.details["reasons"], "checks": error.details["checks"]}
+    if isinstance(error, MergeConflicts):
+        told["conflicts"] = len(error.conflicts)
+    _note(desk, started, EventKind.MERGE_ENDED, told)
+
+
+def _note(desk: ProposalDesk, started: ReadProposal, kind: EventKind, told: dict[str, object]) -> None:
+    """Add how a merge has ended, after whatever others have added meanwhile."""
+    read: ReadProposal | None = started
+    for _ in range(_MAX_LOST_RACES):
+        read = read or desk.stored.read(started.stored.id)
+        if fold(read.stored).attempt is None:
+            return  # others have found it, and have said so
+        if desk.stored.add(read, desk.make_event(kind, told)) is not None:
+            return
+        read = None

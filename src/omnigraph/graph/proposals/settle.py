@@ -1,0 +1,107 @@
+"""What became of a merge of a proposal that has no end: found by its key, or given up for good."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from omnigraph.base.clock import moment
+from omnigraph.base.errors import Contention
+from omnigraph.base.ids import new_commit_id
+from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.truth import BranchState
+from omnigraph.graph.opening import Core
+from omnigraph.graph.proposals.desk import ProposalDesk
+from omnigraph.graph.proposals.events import EventKind
+from omnigraph.graph.proposals.fold import MergeAttempt, ProposalFacts, fold
+from omnigraph.graph.proposals.stored import ReadProposal
+from omnigraph.graph.publish.outcome import Published
+from omnigraph.graph.recovery.owner import is_alive
+from omnigraph.graph.recovery.settle import give_up_commit, settle_abandoned
+from omnigraph.graph.write.keys import KeyClaim, claim_key, find_landed, read_claim
+
+OPERATION = "merge"
+_MAX_LOST_RACES = 32
+
+
+def settle_attempt(desk: ProposalDesk, read: ReadProposal, gives_up: bool) -> ReadProposal:
+    """Add what became of a merge that has begun; unless it is known, leave it, or give it up.
+
+    It is given up when the process that began it is gone, as far as that can be told; should it go on all the
+    same, it cannot publish any more.
+    """
+    for _ in range(_MAX_LOST_RACES):
+        facts = fold(read.stored)
+        attempt = facts.attempt
+        if attempt is None:
+            return read
+        landed = _find_landed(desk.core, facts, attempt)
+        if landed is not None:
+            read = _add(desk, read, EventKind.MERGED, merged_facts(landed))
+            continue
+        if not gives_up:
+            return read
+        lease = desk.core.settings.plan_lease_seconds
+        if is_alive(attempt.owner, attempt.key, attempt.at, lease):
+            raise Contention(f"proposal {facts.id} is being merged: try again", proposal=facts.id)
+        settle_abandoned(desk.core.truth, desk.core.settings)
+        if _find_landed(desk.core, facts, attempt) is not None:
+            continue
+        read = _give_up(desk, read, facts, attempt)
+    raise Contention("others kept changing the proposal: try again", proposal=read.stored.id)
+
+
+def _give_up(
+    desk: ProposalDesk, read: ReadProposal, facts: ProposalFacts, attempt: MergeAttempt
+) -> ReadProposal:
+    """End an attempt, so that it does not begin to write; then keep from landing what it has begun."""
+    state = _target(desk.core, facts, attempt)
+    if state is not None:
+        claim = _claim(desk.core, state, attempt)
+        ended = desk.stored.add(read, desk.make_event(EventKind.MERGE_ENDED, {"why": "given_up"}))
+        if ended is None:
+            return desk.stored.read(facts.id)
+        if give_up_commit(desk.core.truth, state.ref, claim.commit, desk.actor, f"proposal {facts.id}"):
+            return ended
+        landed = find_landed(desk.core.truth, desk.core.truth.state_of(state.ref), claim)
+        return ended if landed is None else _add(desk, ended, EventKind.MERGED, merged_facts(landed))
+    return _add(desk, read, EventKind.MERGE_ENDED, {"why": "given_up"})
+
+
+def _find_landed(core: Core, facts: ProposalFacts, attempt: MergeAttempt) -> Published | None:
+    state = _target(core, facts, attempt)
+    claim = read_claim(core.truth, attempt.incarnation, attempt.key)
+    return None if state is None or claim is None else find_landed(core.truth, state, claim)
+
+
+def _claim(core: Core, state: BranchState, attempt: MergeAttempt) -> KeyClaim:
+    """Return the claim of the attempt's key: that of the attempt, or the one that it will find."""
+    incarnation = state.ref.incarnation
+    return claim_key(core.truth, incarnation, attempt.key, new_commit_id(incarnation), OPERATION)
+
+
+def _target(core: Core, facts: ProposalFacts, attempt: MergeAttempt) -> BranchState | None:
+    """Return the target's chain that the attempt was to write to; None when nothing is left of it."""
+    incarnation = attempt.incarnation
+    if incarnation == core.truth.stamp.main:
+        return core.truth.state_of(core.truth.stamp.main_ref)
+    if core.truth.has(facts.into):
+        state = core.truth.state(facts.into)
+        if state.ref.incarnation == incarnation:
+            return state
+    newest = core.truth.newest_of(incarnation)
+    return None if newest is None else BranchState(BranchRef(facts.into, incarnation, None), newest, moment())
+
+
+def merged_facts(published: Published) -> dict[str, Any]:
+    """Return what the event says that a proposal was merged."""
+    told = published.answer
+    return {"commit": published.commit, "outcome": told.get("outcome", "merged"), "base": told.get("base")}
+
+
+def _add(desk: ProposalDesk, read: ReadProposal, kind: EventKind, told: dict[str, Any]) -> ReadProposal:
+    """Add an event; a reader, who may not, sees it as if it were there."""
+    if not desk.can_write:
+        stored = replace(read.stored, events=(*read.stored.events, desk.make_event(kind, told)))
+        return ReadProposal(stored, read.etag)
+    return desk.stored.add(read, desk.make_event(kind, told)) or desk.stored.read(read.stored.id)

@@ -1,0 +1,64 @@
+"""Changing a proposal: it is read, something is decided, and an event is added to what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from omnigraph.base.errors import Contention, ProposalClosed
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.proposals.desk import ProposalDesk
+from omnigraph.graph.proposals.events import EventKind
+from omnigraph.graph.proposals.fold import ProposalFacts, fold
+from omnigraph.graph.proposals.settle import settle_attempt
+from omnigraph.graph.proposals.stored import ReadProposal
+
+_MAX_LOST_RACES = 32
+Decide = Callable[[ProposalFacts], Mapping[str, Any] | None]
+"""Returns the facts of an event to add to a proposal; None when there is nothing to add; or raises."""
+
+
+def read_proposal(desk: ProposalDesk, id: str) -> ReadProposal:
+    """Return a proposal as it is; a merge of it that was killed after its commit is finished first."""
+    read = desk.stored.read(id)
+    if fold(read.stored).attempt is not None:
+        read = settle_attempt(desk, read, gives_up=False)
+    return read
+
+
+def add_event(
+    desk: ProposalDesk, id: str, kind: EventKind, decide: Decide, only_open: bool = True
+) -> ReadProposal:
+    """Add an event that is decided on what the proposal is when it is added.
+
+    What decides something waits for no merge that is under way: it ends, or this fails as contention.
+    """
+    for _ in range(_MAX_LOST_RACES):
+        read = desk.stored.read(id)
+        facts = fold(read.stored)
+        if facts.attempt is not None and kind is not EventKind.COMMENTED:
+            read = settle_attempt(desk, read, gives_up=True)
+            facts = fold(read.stored)
+        if only_open and facts.state != "open":
+            raise closed_error(facts)
+        told = decide(facts)
+        if told is None:
+            return read
+        added = desk.stored.add(read, desk.make_event(kind, told))
+        if added is not None:
+            return added
+    raise Contention(f"others kept changing proposal {id}: try again", proposal=id)
+
+
+def closed_error(facts: ProposalFacts) -> ProposalClosed:
+    """Return the error for what can be done with an open proposal alone."""
+    instead = "open another one" if facts.state == "merged" else "reopen it first"
+    return ProposalClosed(
+        f"proposal {facts.id} is {facts.state}: {instead}", proposal=facts.id, state=facts.state
+    )
+
+
+def verdict_of(facts: ProposalFacts, source: CommitRecord, text: str) -> dict[str, Any]:
+    """Return what a verdict is about: the source's content, and the answers that are saved now."""
+    told = {"commit": source.commit, "content": source.content, "digest": facts.digest}
+    return {**told, "text": text} if text else told

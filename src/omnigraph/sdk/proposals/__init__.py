@@ -1,0 +1,1 @@
+"""Proposals as users see them, with the checks that are stored queries."""

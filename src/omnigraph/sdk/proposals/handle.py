@@ -1,0 +1,310 @@
+"""`g.proposals`: what is to be merged, and what people and checks say to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.base.choices import MergeStrategy
+from omnigraph.base.errors import BadInput, PolicyDenied, PreconditionFailed
+from omnigraph.base.ids import new_commit_id, new_ulid
+from omnigraph.graph.branches.names import normalise
+from omnigraph.graph.manifest.record import CommitRecord, storable, storable_metadata
+from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.merge.resolutions import list_members
+from omnigraph.graph.merge.run import Merge, options
+from omnigraph.graph.proposals.answers import complete_answers, read_answers
+from omnigraph.graph.proposals.describe import describe_proposal, judge_proposal
+from omnigraph.graph.proposals.desk import ProposalDesk
+from omnigraph.graph.proposals.events import EventKind
+from omnigraph.graph.proposals.feed import poll_events
+from omnigraph.graph.proposals.fold import ProposalFacts, fold
+from omnigraph.graph.proposals.merge import merge_proposal
+from omnigraph.graph.proposals.model import Mergeability, Proposal, ProposalPage
+from omnigraph.graph.proposals.sides import involved_in
+from omnigraph.graph.proposals.verbs import add_event, closed_error, read_proposal, verdict_of
+from omnigraph.graph.proposals.work import RunChecks
+from omnigraph.graph.write.keys import check_key, claim_key
+from omnigraph.sdk.proposals.checks import run_checks
+from omnigraph.sdk.proposals.entity_names import read_entity
+
+if TYPE_CHECKING:
+    from omnigraph.sdk.reading import ReadableGraph
+
+STATES = ("open", "merged", "closed")
+_OPERATION = "propose"
+
+
+class Proposals:
+    """The proposals of a graph."""
+
+    def __init__(self, graph: ReadableGraph) -> None:
+        self._graph = graph
+
+    def create(
+        self,
+        source: str,
+        into: str = MAIN,
+        title: str = "",
+        description: str = "",
+        *,
+        reviewers: Sequence[str] = (),
+        checks: Sequence[str] = (),
+        strategy: MergeStrategy = "entity",
+        metadata: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Proposal:
+        """Propose to merge a branch into another; nothing of either changes.
+
+        `checks` are names of stored queries that must return no rows on the merged result, beside those that
+        the target demands. `metadata` is noted in the commit of the merge. The same `idempotency_key` again
+        answers with the first proposal.
+        """
+        desk, (source, into) = self._open_desk(), (normalise(source), normalise(into))
+        self._check_policy(_OPERATION, source, into)
+        if source == into:
+            raise BadInput(f"branch {source!r} cannot be proposed to itself", branch=source)
+        options(strategy, None)
+        limit = self._graph.settings.commit_text_bytes
+        state, _ = (desk.core.truth.state(name) for name in (source, into))
+        told = {
+            "source": source,
+            "into": into,
+            "title": storable("title", title, limit) or state.head.message or f"merge {source}",
+            "description": storable("description", description, limit) or "",
+            "commit": state.head.commit,
+            "reviewers": [*_names("reviewers", reviewers)],
+            "checks": [*_names("checks", checks)],
+            "strategy": strategy,
+            "metadata": dict(storable_metadata(metadata, limit)),
+        }
+        key = check_key(self._graph._key if idempotency_key is None else idempotency_key)
+        id = new_ulid()
+        if key is not None:
+            # A key is claimed for something of main, whose ids say so.
+            main = desk.core.truth.stamp.main
+            id = claim_key(desk.core.truth, main, key, new_commit_id(main), _OPERATION).commit
+        stored = desk.stored.create(id, desk.make_event(EventKind.CREATED, told))
+        return describe_proposal(desk, stored or desk.stored.read(id).stored)
+
+    def show(self, id: str) -> Proposal:
+        """Return a proposal, by its id or the beginning of it."""
+        desk, id = self._find(id)
+        return describe_proposal(desk, read_proposal(desk, id).stored)
+
+    def comment(
+        self,
+        id: str,
+        text: str,
+        *,
+        entity: Mapping[str, str] | Sequence[str] | None = None,
+        commit: str | None = None,
+    ) -> Proposal:
+        """Say something about a proposal, or about an entity: (type, id), or (type, id, property)."""
+        desk, id = self._find(id, writes=True)
+        limit = self._graph.settings.commit_text_bytes
+        if not storable("text", text, limit):
+            raise BadInput("a comment needs a text")
+        told: dict[str, Any] = {"text": text}
+        if entity is not None:
+            told["entity"] = read_entity(entity)
+
+        def decide(facts: ProposalFacts) -> Mapping[str, Any]:
+            self._check_policy(_OPERATION, facts.source, facts.into, reads=True)
+            return {**told, "commit": commit or self._commit_of(facts)}
+
+        return describe_proposal(
+            desk, add_event(desk, id, EventKind.COMMENTED, decide, only_open=False).stored
+        )
+
+    def approve(self, id: str, *, commit: str | None = None, text: str = "") -> Proposal:
+        """Approve a proposal as its source is now; a later push voids that, and so do other saved answers.
+
+        `commit` is what was looked at: when the source is another one by now, nothing is approved. Nobody
+        approves what they have opened, written or answered.
+        """
+        desk, id = self._find(id, writes=True)
+        actor = self._reviewer()
+
+        def decide(facts: ProposalFacts) -> Mapping[str, Any]:
+            self._check_policy("approve", facts.source, facts.into)
+            source = self._looked_at(facts, commit)
+            target = desk.core.truth.state(facts.into).head
+            if actor in involved_in(desk.core.truth, facts, target, source):
+                raise PolicyDenied(
+                    f"{actor!r} may not approve proposal {facts.id}: nobody approves what they have opened, "
+                    "written or answered",
+                    action="approve",
+                    actor=actor,
+                    proposal=facts.id,
+                )
+            return verdict_of(facts, source, text)
+
+        return describe_proposal(desk, add_event(desk, id, EventKind.APPROVED, decide).stored)
+
+    def request_changes(self, id: str, text: str = "", *, commit: str | None = None) -> Proposal:
+        """Ask for changes of a proposal as its source is now: until then it is not merged.
+
+        A push answers it, other saved answers do, and so does an approval of the same actor.
+        """
+        desk, id = self._find(id, writes=True)
+        self._reviewer()
+
+        def decide(facts: ProposalFacts) -> Mapping[str, Any]:
+            self._check_policy("approve", facts.source, facts.into)
+            return verdict_of(facts, self._looked_at(facts, commit), text)
+
+        return describe_proposal(desk, add_event(desk, id, EventKind.CHANGES_REQUESTED, decide).stored)
+
+    def resolve(self, id: str, resolutions: Any, *, replace: bool = False) -> Proposal:
+        """Save answers to conflicts, some or all, in the place of earlier ones for the same conflicts.
+
+        They are those of a merge; one whose `take` is None takes an earlier answer away. An answer to a
+        conflict is kept with what the conflict shows, and is not used when either side says something else
+        by the time of the merge. With `replace` no earlier answer stays.
+        """
+        desk, id = self._find(id, writes=True)
+        given = read_answers(list_members(resolutions))
+
+        def decide(facts: ProposalFacts) -> Mapping[str, Any]:
+            self._check_policy(_OPERATION, facts.source, facts.into)
+            return {"answers": complete_answers(desk.core, facts, given, replace), "replace": replace}
+
+        return describe_proposal(desk, add_event(desk, id, EventKind.RESOLVED, decide).stored)
+
+    def mergeable(self, id: str) -> Mergeability:
+        """Return whether a proposal can be merged now; if not, why: each reason has a code.
+
+        Nothing is merged. Checks are run on what the merge would make of the target.
+        """
+        desk, id = self._find(id)
+        stored = read_proposal(desk, id).stored
+        return judge_proposal(desk, stored, self._run_checks, self._demanded_by_policy(fold(stored).into))
+
+    def merge(
+        self,
+        id: str,
+        *,
+        message: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        delete_branch: bool = False,
+    ) -> Merge:
+        """Merge a proposal that meets what its target demands, as one commit that names it.
+
+        What cannot be merged is `NotMergeable`, with reasons, or `MergeConflicts`. A proposal that is merged
+        already answers with its commit.
+        """
+        desk, id = self._find(id, writes=True)
+        facts = fold(desk.stored.read(id).stored)
+        self._check_policy("branch_merge", facts.source, facts.into)
+        said = facts.title if message is None else message
+        request = self._graph._request(facts.into, said, False, metadata=metadata)
+        needed = self._demanded_by_policy(facts.into)
+        done = self._graph.branches._delete if delete_branch else None
+        return merge_proposal(desk, id, request, self._run_checks, needed, done)
+
+    def close(self, id: str, text: str = "") -> Proposal:
+        """Close a proposal without merging it; `reopen` takes that back."""
+        return self._turn(id, EventKind.CLOSED, "open", text)
+
+    def reopen(self, id: str, text: str = "") -> Proposal:
+        """Open a closed proposal again."""
+        return self._turn(id, EventKind.REOPENED, "closed", text)
+
+    def poll(self, cursor: str | None = None, *, limit: int = 1_000) -> ProposalPage:
+        """Return what has happened to proposals after a cursor, all that has happened without one.
+
+        Events of one proposal come in their order; each comes once to who goes on from cursor to cursor.
+        """
+        return poll_events(self._desk().stored, cursor, limit)
+
+    def list(
+        self,
+        state: str | None = None,
+        *,
+        limit: int | None = None,
+        after: str | None = None,
+        source: str | None = None,
+        into: str | None = None,
+    ) -> list[Proposal]:
+        """Return proposals, newest first: of one state, source or target, and those that follow an id."""
+        if state is not None and state not in STATES:
+            raise BadInput(f"state is {state!r}: use one of {', '.join(STATES)}")
+        desk = self._desk()
+        ids = [id for id in desk.stored.ids() if after is None or id < after]
+        wanted = {"state": state, "source": source, "into": into}
+        found = (
+            stored
+            for stored in desk.stored.read_all(ids)
+            if all(value in (None, getattr(fold(stored), name)) for name, value in wanted.items())
+        )
+        return [describe_proposal(desk, stored) for stored in islice(found, limit)]
+
+    def _turn(self, id: str, kind: EventKind, state: str, text: str) -> Proposal:
+        desk, id = self._find(id, writes=True)
+        storable("text", text, self._graph.settings.commit_text_bytes)
+
+        def decide(facts: ProposalFacts) -> Mapping[str, Any] | None:
+            self._check_policy(_OPERATION, facts.source, facts.into)
+            if facts.state == "merged":
+                raise closed_error(facts)
+            return ({"text": text} if text else {}) if facts.state == state else None
+
+        return describe_proposal(desk, add_event(desk, id, kind, decide, only_open=False).stored)
+
+    def _looked_at(self, facts: ProposalFacts, commit: str | None) -> CommitRecord:
+        """Return the head of the source, which must be what the caller has looked at."""
+        head = self._graph._core.truth.state(facts.source).head
+        if commit is None:
+            return head
+        seen = self._graph.find(commit)
+        if seen.content != head.content:
+            raise PreconditionFailed(
+                f"branch {facts.source!r} is at commit {head.commit}, not at {commit} any more: look again",
+                branch=facts.source,
+                expected=commit,
+                actual=head.commit,
+            )
+        return head
+
+    def _commit_of(self, facts: ProposalFacts) -> str | None:
+        truth = self._graph._core.truth
+        return truth.state(facts.source).head.commit if truth.has(facts.source) else None
+
+    def _reviewer(self) -> str:
+        if self._graph.actor is None:
+            raise BadInput("a verdict needs a name: open the graph with actor=")
+        return self._graph.actor
+
+    def _find(self, id: str, writes: bool = False) -> tuple[ProposalDesk, str]:
+        desk = self._open_desk() if writes else self._desk()
+        return desk, desk.stored.find_id(id)
+
+    def _desk(self) -> ProposalDesk:
+        return ProposalDesk(self._graph._core, self._graph.actor, not self._graph.read_only)
+
+    def _open_desk(self) -> ProposalDesk:
+        self._graph._must_be_writable()
+        return self._desk()
+
+    @property
+    def _run_checks(self) -> RunChecks:
+        return partial(run_checks, self._graph._reader)
+
+    def _check_policy(self, action: str, source: str, into: str, reads: bool = False) -> None:
+        """Ask the policy, where there is one; whoever may read the source may comment."""
+
+    def _demanded_by_policy(self, branch: str) -> int:
+        """Return how many approvals the policy asks for beside the protection of the branch."""
+        return 0
+
+
+def _names(what: str, given: object) -> tuple[str, ...]:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise BadInput(f"{what} is {given!r}: give a list of names")
+    names = tuple(dict.fromkeys(given))
+    if not all(isinstance(name, str) and name for name in names):
+        raise BadInput(f"{what} is {given!r}: give a list of names")
+    return names
