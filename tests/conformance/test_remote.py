@@ -28,6 +28,7 @@ from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.entities.blob import BlobHandle
 from omnigraph.sdk.entities.entity import Entity
 from omnigraph.sdk.graph import Graph
+from omnigraph.sdk.proposals.handle import Proposals
 from omnigraph.sdk.queries.handle import QueriesHandle
 from omnigraph.sdk.remote.blob import RemoteBlob
 from omnigraph.sdk.remote.branches import RemoteBranches, RemoteTags
@@ -36,6 +37,7 @@ from omnigraph.sdk.remote.graph import RemoteGraph
 from omnigraph.sdk.remote.history.changes import RemoteChanges
 from omnigraph.sdk.remote.history.commits import RemoteCommits
 from omnigraph.sdk.remote.history.diff import RemoteDiff
+from omnigraph.sdk.remote.proposals import RemoteProposals
 from omnigraph.sdk.remote.queries import RemoteQueries
 from omnigraph.sdk.remote.schema import RemoteSchema
 from omnigraph.sdk.remote.snapshot import RemoteSnapshot
@@ -66,6 +68,7 @@ PAIRS: dict[str, tuple[type, type]] = {
     "branches": (Branches, RemoteBranches),
     "commits": (Commits, RemoteCommits),
     "tags": (Tags, RemoteTags),
+    "proposals": (Proposals, RemoteProposals),
     "changes": (Changes, RemoteChanges),
     "schema": (SchemaHandle, RemoteSchema),
     "blob": (BlobHandle, RemoteBlob),
@@ -373,6 +376,14 @@ read(
 )
 read("tags", "tags.list", lambda g: g.tags.list())
 read(
+    "proposals",
+    "graph.proposals proposals.list",
+    lambda g: (g.proposals.list(), g.proposals.list("open", into="main")),
+)
+read("a proposal", "proposals.show", lambda g: g.proposals.show(g.proposals.list()[0].id[:20]))
+read("what happens to proposals", "proposals.poll", lambda g: g.proposals.poll(limit=1))
+read("a proposal judged", "proposals.mergeable", lambda g: g.proposals.mergeable(g.proposals.list()[0].id))
+read(
     "a difference",
     "graph.diff diff.from_commit diff.to_commit diff.schema diff.queries diff.counts diff.total diff.changes",
     lambda g: [
@@ -538,6 +549,36 @@ def _(g: Any, folder: Path) -> Any:
     return caught.value.conflicts, caught.value.message, tried, done, g.query(ALL).rows
 
 
+@write(
+    "proposals",
+    "proposals.create proposals.comment proposals.approve proposals.request_changes proposals.resolve "
+    "proposals.merge proposals.close proposals.reopen branches.protect branches.unprotect",
+)
+def _(g: Any, folder: Path) -> Any:
+    g.branches.create("right")
+    g.mutate(SET_AGE, {"a": 2**59}, branch="right")
+    g.mutate(SET_AGE, {"a": 7})
+    g.branches.protect(approvals=0, checks=["nobody"])
+    given = {"reviewers": ["act-bob"], "metadata": {"on_behalf_of": "carol"}, "idempotency_key": "right"}
+    mine = g.proposals.create("right", "main", "an age", "why", **given)
+    told: list[Any] = [mine, g.proposals.create("right", idempotency_key="right").id == mine.id]
+    told += [g.proposals.comment(mine.id, "so?", entity=("Person", "bob", "age"))]
+    for attempt in (g.proposals.approve, g.proposals.merge):
+        with pytest.raises(og.OmniError) as caught:
+            attempt(mine.id)
+        told.append((type(caught.value), caught.value.message, encode(caught.value.details)))
+    judged = g.proposals.mergeable(mine.id)
+    answer = {**judged.conflicts[0].to_json(), "take": "theirs"}
+    told += [judged, g.proposals.resolve(mine.id, [answer]), g.proposals.mergeable(mine.id)]
+    g.branches.protect(approvals=1)
+    told += [g.proposals.close(mine.id, "not now"), g.proposals.reopen(mine.id[:20])]
+    places = next(item for item in g.proposals.list() if item.title == "places").id
+    told += [g.proposals.request_changes(places, "which?"), g.proposals.approve(places, text="fine")]
+    told += [g.proposals.merge(places, metadata={"x": "y"}), g.proposals.merge(places)]
+    g.branches.unprotect()
+    return told, g.proposals.merge(mine.id, delete_branch=True), g.proposals.list("merged", limit=1)
+
+
 @write("tags", "tags.create tags.delete")
 def _(g: Any, folder: Path) -> Any:
     made = g.tags.create("t1"), g.tags.create("t2", "main~1"), g.tags.create("t3", branch="side")
@@ -697,6 +738,12 @@ refuse("a cursor of another", "changes.poll", lambda g: g.changes.poll(cursor="x
 refuse("a start that is none", "changes.poll", lambda g: g.changes.poll(start="tomorrow"))
 refuse("a block in parts", "changes.apply", lambda g: g.changes.apply({"nothing": 1}))
 refuse("a tag of two things", "tags.create", lambda g: g.tags.create("t", "main", "main"))
+refuse("a proposal of itself", "proposals.create", lambda g: g.proposals.create("main"))
+refuse("a proposal that is gone", "proposals.show", lambda g: g.proposals.show(NOBODY))
+refuse("a state that is none", "proposals.list", lambda g: g.proposals.list("done"))
+refuse("a comment on nothing", "proposals.comment", lambda g: g.proposals.comment(NOBODY, "x", entity=("a",)))
+refuse("a cursor of nothing", "proposals.poll", lambda g: g.proposals.poll("x"))
+refuse("a protection of less", "branches.protect", lambda g: g.branches.protect(approvals=-1))
 refuse("a tag that is gone", "tags.delete", lambda g: g.tags.delete("gone"))
 refuse("a snapshot of two things", "graph.snapshot", lambda g: g.snapshot("main", commit="main"))
 refuse("a moment before all", "graph.snapshot", lambda g: g.snapshot(timestamp="1990-01-01"))
@@ -739,6 +786,7 @@ def _serve(folder: Path) -> Iterator[Served]:
         side.schema.apply("node Place { name: String }", mode="extend")
     graph.queries.apply({"people": QUERIES})
     graph.mutate(ADD, {"n": "cyd", "a": 3})
+    graph.proposals.create("side", title="places", idempotency_key="places")
     graph.optimize()
     graph.mutate(SET_AGE, {"a": 2**60})
     for name in ("mine", "yours"):

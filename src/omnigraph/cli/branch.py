@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from omnigraph.cli.merging import MergeOptions, RebaseOptions, carry_out, show_merge
-from omnigraph.cli.options import IdempotencyKey, as_typed, expand_options, parse_metadata
-from omnigraph.cli.output import print_json, print_table, print_text
+from omnigraph.cli.options import IdempotencyKey, as_typed, expand_options, parse_count, parse_metadata
+from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 
 app = typer.Typer(
@@ -136,6 +136,34 @@ def reset(
             name, commit, dry_run=dry_run, message=message, idempotency_key=idempotency_key
         )
         show_merge(done, as_json, dry_run)
+
+
+@app.command()
+def protect(
+    context: typer.Context,
+    name: Name,
+    approvals: Annotated[str, typer.Option(metavar="N", help="How many must approve a proposal.")] = "1",
+    checks: Annotated[
+        list[str] | None, typer.Option("--check", help="A stored query that must return no rows.")
+    ] = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let nothing but proposals change a branch."""
+    with report_errors(as_json):
+        graph = session_of(context).open(uri, read_only=False)
+        graph.branches.protect(name, approvals=parse_count("--approvals", approvals), checks=checks or ())
+        print_json({"protected": name}) if as_json else print_note(f"branch {name} is protected")
+
+
+@app.command()
+def unprotect(context: typer.Context, name: Name, uri: UriOption = None, as_json: AsJson = False) -> None:
+    """Let writers change a branch directly again."""
+    with report_errors(as_json):
+        session_of(context).open(uri, read_only=False).branches.unprotect(name)
+        print_json({"unprotected": name}) if as_json else print_note(
+            f"branch {name} is not protected any more"
+        )
 
 
 @app.command()

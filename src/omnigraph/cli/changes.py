@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -90,12 +90,14 @@ def commit_changes(
             limit=limit,
             page_token=page_token,
         )
-        if as_json:
-            print_json(page.to_json())
-        else:
-            _show_schema(page.schema)
-            _show_changes(page.changes)
-            _show_next("--page-token", page.next_page_token)
+        print_json(page.to_json()) if as_json else show_changes(page.schema, page)
+
+
+def show_changes(schema: SchemaChange | None, page: Any) -> None:
+    """Print a page of changes, and how to go on."""
+    _show_schema(schema)
+    _show_changes(page.changes)
+    _show_next("--page-token", page.next_page_token)
 
 
 @app.command()

@@ -68,6 +68,7 @@ GROUPS = {
     "schema": "Look at the schema and change it.",
     "blob": "Read and write the bytes of a blob.",
     "entity": "Look at one node or edge.",
+    "proposal": "Propose branches to be merged; review, approve and merge what others propose.",
     "tag": "Name commits, so that cleanup keeps them.",
     "changes": "Follow what is committed.",
     "graphs": "Look at the graphs of a server.",

@@ -93,14 +93,19 @@ class Branches:
 
         Checks are names of stored queries that must return no rows on what a merge would make of it.
         """
-        self._graph._must_be_writable()
+        self._may_protect(name)
         wanted = read_protection(approvals, checks)
         protect_branch(self._graph._core.truth, normalise(name), wanted, self._graph.actor)
 
     def unprotect(self, name: str = MAIN) -> None:
         """Let writers change a branch directly again."""
-        self._graph._must_be_writable()
+        self._may_protect(name)
         protect_branch(self._graph._core.truth, normalise(name), None, self._graph.actor)
+
+    def _may_protect(self, name: str) -> None:
+        self._graph._must_be_writable()
+        if self._graph.policy is not None:
+            self._graph.policy.check(self._graph.actor, "admin", target_branch=normalise(name))
 
     def reset(
         self,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Callable
 
 from omnigraph.base.errors import BadInput, ChangeCursorRejected
 from omnigraph.graph.proposals.describe import list_events
+from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.model import ProposalEvent, ProposalPage
 from omnigraph.graph.proposals.stored import StoredProposals
 
@@ -15,7 +17,9 @@ MOST_EVENTS = 10_000
 _MOST_CURSOR_BYTES = 16_777_216
 
 
-def poll_events(stored: StoredProposals, cursor: str | None, limit: int) -> ProposalPage:
+def poll_events(
+    stored: StoredProposals, cursor: str | None, limit: int, is_shown: Callable[[ProposalFacts], bool]
+) -> ProposalPage:
     """Return the events that follow a cursor, older proposals first."""
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_EVENTS:
         raise BadInput(f"limit is {limit!r}: give a whole number from 1 to {MOST_EVENTS}")
@@ -23,6 +27,8 @@ def poll_events(stored: StoredProposals, cursor: str | None, limit: int) -> Prop
     found: list[ProposalEvent] = []
     for proposal in stored.read_all(sorted(stored.ids())):
         before = seen.get(proposal.id, 0)
+        if before == len(proposal.events) or not is_shown(fold(proposal)):
+            continue
         new = list_events(proposal)[before : before + limit - len(found)]
         if new:
             seen[proposal.id] = before + len(new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from omnigraph.base.errors import BadInput, NotFound, OmniError
+from omnigraph.base.errors import BadInput, OmniError
 from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.graph.proposals.model import CheckResult
 from omnigraph.graph.snapshot import Snapshot
@@ -30,10 +30,7 @@ def _run_check(reader: Reader, result: Snapshot, target: Snapshot, name: str) ->
 
 
 def _find_text(target: Snapshot, name: str) -> str:
-    queries = getattr(target, "queries", None)
-    if queries is None:
-        raise NotFound(f"there is no stored query {name!r}", query=name)
-    query = queries.find(name)
-    if query.kind != "read":
+    query = target.queries.find(name)
+    if query.is_mutation:
         raise BadInput(f"stored query {name!r} is a mutation: a check is a read that returns no rows")
-    return str(query.text)
+    return query.text

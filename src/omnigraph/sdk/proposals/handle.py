@@ -24,9 +24,11 @@ from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.merge import merge_proposal
 from omnigraph.graph.proposals.model import Mergeability, Proposal, ProposalPage
 from omnigraph.graph.proposals.sides import involved_in
+from omnigraph.graph.proposals.stored import no_proposal
 from omnigraph.graph.proposals.verbs import add_event, closed_error, read_proposal, verdict_of
 from omnigraph.graph.proposals.work import RunChecks
 from omnigraph.graph.write.keys import check_key, claim_key
+from omnigraph.policy.actions import BranchScope
 from omnigraph.sdk.proposals.checks import run_checks
 from omnigraph.sdk.proposals.entity_names import read_entity
 
@@ -112,7 +114,6 @@ class Proposals:
             told["entity"] = read_entity(entity)
 
         def decide(facts: ProposalFacts) -> Mapping[str, Any]:
-            self._check_policy(_OPERATION, facts.source, facts.into, reads=True)
             return {**told, "commit": commit or self._commit_of(facts)}
 
         return describe_proposal(
@@ -218,7 +219,7 @@ class Proposals:
 
         Events of one proposal come in their order; each comes once to who goes on from cursor to cursor.
         """
-        return poll_events(self._desk().stored, cursor, limit)
+        return poll_events(self._desk().stored, cursor, limit, self._may_see)
 
     def list(
         self,
@@ -238,7 +239,8 @@ class Proposals:
         found = (
             stored
             for stored in desk.stored.read_all(ids)
-            if all(value in (None, getattr(fold(stored), name)) for name, value in wanted.items())
+            if self._may_see(facts := fold(stored))
+            and all(value in (None, getattr(facts, name)) for name, value in wanted.items())
         )
         return [describe_proposal(desk, stored) for stored in islice(found, limit)]
 
@@ -280,7 +282,10 @@ class Proposals:
 
     def _find(self, id: str, writes: bool = False) -> tuple[ProposalDesk, str]:
         desk = self._open_desk() if writes else self._desk()
-        return desk, desk.stored.find_id(id)
+        found = desk.stored.find_id(id)
+        if self._graph.policy is not None and not self._may_see(fold(desk.stored.read(found).stored)):
+            raise no_proposal(id)
+        return desk, found
 
     def _desk(self) -> ProposalDesk:
         return ProposalDesk(self._graph._core, self._graph.actor, not self._graph.read_only)
@@ -293,12 +298,22 @@ class Proposals:
     def _run_checks(self) -> RunChecks:
         return partial(run_checks, self._graph._reader)
 
-    def _check_policy(self, action: str, source: str, into: str, reads: bool = False) -> None:
-        """Ask the policy, where there is one; whoever may read the source may comment."""
+    def _check_policy(self, action: str, source: str, into: str) -> None:
+        policy = self._graph.policy
+        if policy is not None:
+            policy.check(self._graph.actor, action, branch=source, target_branch=into)
+
+    def _may_see(self, facts: ProposalFacts) -> bool:
+        """Return whether a proposal is shown: it tells of both of its branches."""
+        policy, branches = self._graph.policy, (facts.source, facts.into)
+        return policy is None or all(
+            policy.allows(self._graph.actor, "read", branch=branch) for branch in branches
+        )
 
     def _demanded_by_policy(self, branch: str) -> int:
-        """Return how many approvals the policy asks for beside the protection of the branch."""
-        return 0
+        """Return how many approvals a branch needs because the policy protects it."""
+        policy = self._graph.policy
+        return int(policy is not None and policy.bundle.scope_of(branch) is BranchScope.PROTECTED)
 
 
 def _names(what: str, given: object) -> tuple[str, ...]:

@@ -1,0 +1,284 @@
+"""`omnigraph proposal`: propose branches; look at proposals, talk about them, approve and merge them."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from omnigraph.cli.merging import ConflictsTo, Message, keep_conflicts, show_merge
+from omnigraph.cli.options import IdempotencyKey, MetadataOption, as_typed, parse_count, parse_metadata
+from omnigraph.cli.output import print_json, print_note, print_table, print_text
+from omnigraph.cli.session import EXIT_FAILED, AsJson, UriOption, report_errors, session_of
+from omnigraph.wire.values import encode
+
+if TYPE_CHECKING:
+    import omnigraph as og
+
+app = typer.Typer(help="Propose, review and merge branches.", no_args_is_help=True)
+Id = Annotated[str, typer.Argument(help="The proposal: its id, or at least 6 letters of it.")]
+Text = Annotated[str, typer.Option("--text", "-t", help="What to say about it.")]
+LookedAt = Annotated[
+    str | None, typer.Option("--commit", help="What was looked at: refused if the source has moved since.")
+]
+_WIDTH = 80
+
+
+@app.command()
+def create(
+    context: typer.Context,
+    source: Annotated[str, typer.Argument(help="The branch that is proposed.")],
+    *,
+    into: Annotated[str, typer.Option(help="The branch that it is proposed to.")] = "main",
+    title: Annotated[str, typer.Option(help="What it is, in a line.")] = "",
+    description: Annotated[str, typer.Option(help="Why, for who looks at it.")] = "",
+    reviewers: Annotated[list[str] | None, typer.Option("--reviewer", help="Who should look at it.")] = None,
+    checks: Annotated[
+        list[str] | None, typer.Option("--check", help="A stored query that must return no rows.")
+    ] = None,
+    strategy: Annotated[str, typer.Option(help="entity, property, ours or theirs.")] = "entity",
+    metadata: MetadataOption = None,
+    idempotency_key: IdempotencyKey = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Propose to merge a branch into another."""
+    with report_errors(as_json):
+        made = (
+            session_of(context)
+            .open(uri, read_only=False)
+            .proposals.create(
+                source,
+                into,
+                title,
+                description,
+                reviewers=reviewers or (),
+                checks=checks or (),
+                strategy=as_typed(strategy),
+                metadata=parse_metadata(metadata),
+                idempotency_key=idempotency_key,
+            )
+        )
+        print_json(encode(made)) if as_json else print_text(f"proposal {made.id}: {made.title}")
+
+
+@app.command("list")
+def list_proposals(
+    context: typer.Context,
+    *,
+    state: Annotated[str | None, typer.Option(help="open, merged or closed.")] = None,
+    limit: Annotated[str, typer.Option(metavar="N", help="How many, newest first.")] = "50",
+    after: Annotated[str | None, typer.Option(help="Continue after this proposal.")] = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """List proposals, newest first."""
+    with report_errors(as_json):
+        count = parse_count("--limit", limit)
+        found = session_of(context).open(uri).proposals.list(state, limit=count, after=after)
+        if as_json:
+            print_json({"proposals": encode(found)})
+            return
+        rows = [
+            (item.id, item.state, item.author, f"{item.source} → {item.into}", item.title) for item in found
+        ]
+        print_table(("proposal", "state", "author", "branches", "title"), rows)
+
+
+@app.command()
+def show(context: typer.Context, id: Id, uri: UriOption = None, as_json: AsJson = False) -> None:
+    """Show a proposal, what has been said about it, and whether it can be merged."""
+    with report_errors(as_json):
+        proposals = session_of(context).open(uri).proposals
+        found = proposals.show(id)
+        if as_json:
+            print_json(encode(found))
+            return
+        _show(found)
+        if found.state == "open":
+            _show_mergeability(proposals.mergeable(found.id))
+
+
+@app.command()
+def mergeable(
+    context: typer.Context,
+    id: Id,
+    conflicts_to: ConflictsTo = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether a proposal can be merged now, and why not; exit 1 when it cannot."""
+    with report_errors(as_json):
+        judged = session_of(context).open(uri).proposals.mergeable(id)
+        keep_conflicts(conflicts_to, judged.conflicts, None)
+        print_json(encode(judged)) if as_json else _show_mergeability(judged)
+        if not judged.mergeable:
+            raise typer.Exit(EXIT_FAILED)
+
+
+@app.command()
+def diff(
+    context: typer.Context,
+    id: Id,
+    types: Annotated[list[str] | None, typer.Option("--type", help="Only this type.")] = None,
+    limit: Annotated[str, typer.Option(metavar="N", help="At most this many changes.")] = "1000",
+    page_token: Annotated[str | None, typer.Option(help="Continue after the page before.")] = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a proposal changes: from what both branches began with, to its source."""
+    from omnigraph.base.errors import NotFound
+    from omnigraph.cli.changes import show_changes
+
+    with report_errors(as_json):
+        graph = session_of(context).open(uri)
+        found = graph.proposals.show(id)
+        if found.base_commit is None or found.source_commit is None:
+            raise NotFound(f"proposal {found.id} has no source any more", proposal=found.id)
+        changed = graph.diff(found.base_commit, found.source_commit, types=types or None)
+        page = changed.page(parse_count("--limit", limit), page_token)
+        print_json(page.to_json()) if as_json else show_changes(changed.schema, page)
+
+
+@app.command()
+def comment(
+    context: typer.Context,
+    id: Id,
+    text: Annotated[str, typer.Argument(help="What to say.")],
+    on: Annotated[
+        str | None, typer.Option("--on", metavar="TYPE/ID[#PROPERTY]", help="The entity that is meant.")
+    ] = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say something about a proposal, or about an entity: --on Person/ada#age."""
+    with report_errors(as_json):
+        entity = None if on is None else _entity(on)
+        done = session_of(context).open(uri, read_only=False).proposals.comment(id, text, entity=entity)
+        _report(done, as_json, "said")
+
+
+@app.command()
+def approve(
+    context: typer.Context,
+    id: Id,
+    commit: LookedAt = None,
+    text: Text = "",
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Approve a proposal as its source is now; a later push voids that."""
+    with report_errors(as_json):
+        graph = session_of(context).open(uri, read_only=False)
+        _report(graph.proposals.approve(id, commit=commit, text=text), as_json, "approved")
+
+
+@app.command("request-changes")
+def request_changes(
+    context: typer.Context,
+    id: Id,
+    text: Annotated[str, typer.Argument(help="What should change.")],
+    commit: LookedAt = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask for changes: until then the proposal is not merged."""
+    with report_errors(as_json):
+        graph = session_of(context).open(uri, read_only=False)
+        _report(graph.proposals.request_changes(id, text, commit=commit), as_json, "changes requested of")
+
+
+@app.command()
+def resolve(
+    context: typer.Context,
+    id: Id,
+    resolutions: Annotated[Path, typer.Argument(help="Answers, such as an edited --conflicts-to file.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Drop the answers that were saved.")] = False,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Save answers to conflicts, some or all; they are used when the proposal is merged."""
+    with report_errors(as_json):
+        graph = session_of(context).open(uri, read_only=False)
+        _report(graph.proposals.resolve(id, resolutions, replace=replace), as_json, "answers saved for")
+
+
+@app.command()
+def merge(
+    context: typer.Context,
+    id: Id,
+    *,
+    delete_branch: Annotated[bool, typer.Option("--delete-branch", help="Delete the source.")] = False,
+    message: Message = None,
+    metadata: MetadataOption = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Merge a proposal that meets what its target demands, as one commit."""
+    with report_errors(as_json):
+        graph = session_of(context).open(uri, read_only=False)
+        done = graph.proposals.merge(
+            id, message=message, metadata=parse_metadata(metadata), delete_branch=delete_branch
+        )
+        show_merge(done, as_json, dry_run=False)
+
+
+@app.command()
+def close(
+    context: typer.Context, id: Id, text: Text = "", uri: UriOption = None, as_json: AsJson = False
+) -> None:
+    """Close a proposal without merging it."""
+    with report_errors(as_json):
+        graph = session_of(context).open(uri, read_only=False)
+        _report(graph.proposals.close(id, text), as_json, "closed")
+
+
+@app.command()
+def reopen(
+    context: typer.Context, id: Id, text: Text = "", uri: UriOption = None, as_json: AsJson = False
+) -> None:
+    """Open a closed proposal again."""
+    with report_errors(as_json):
+        graph = session_of(context).open(uri, read_only=False)
+        _report(graph.proposals.reopen(id, text), as_json, "reopened")
+
+
+def _entity(text: str) -> list[str]:
+    """Return the entity that a user has typed, `Person/ada#age`; of an id with # all stays together."""
+    name, _, rest = text.partition("/")
+    id_, has_property, property_ = rest.rpartition("#")
+    return [name, id_, property_] if has_property and property_.isidentifier() else [name, rest]
+
+
+def _report(done: og.Proposal, as_json: bool, words: str) -> None:
+    print_json(encode(done)) if as_json else print_note(f"{words} proposal {done.id}: {done.title}")
+
+
+def _show(found: og.Proposal) -> None:
+    print_text(f"{found.title}\n{found.state}: {found.source} → {found.into}, by {found.author or '-'}")
+    if found.description:
+        print_text(textwrap.fill(found.description, _WIDTH, replace_whitespace=False))
+    for name in ("base_commit", "source_commit", "target_commit", "merged_commit"):
+        if getattr(found, name):
+            print_text(f"{name.removesuffix('_commit')}: {getattr(found, name)}")
+    for event in found.events:
+        said = event.facts.get("text", "")
+        about = event.facts.get("entity")
+        where = f" on {'/'.join(about.values())}" if about else ""
+        line = f"{event.at:%Y-%m-%d %H:%M} {event.actor or '-'} {event.kind.replace('_', ' ')}{where}"
+        print_text(textwrap.fill(f"{line}: {said}" if said else line, _WIDTH, subsequent_indent="    "))
+
+
+def _show_mergeability(judged: og.Mergeability) -> None:
+    if judged.mergeable:
+        print_text(f"can be merged ({(judged.outcome or '').replace('_', ' ')})")
+    for reason in judged.reasons:
+        print_text(textwrap.fill(f"{reason.code}: {reason.message}", _WIDTH, subsequent_indent="    "))
+    for conflict in judged.conflicts:
+        print_text(textwrap.fill(f"  {conflict.kind}: {conflict.message}", _WIDTH, subsequent_indent="    "))
+    for check in judged.checks:
+        print_text(f"check {check.name}: {'passed' if check.ok else 'failed'}")
+        if check.rows:
+            print_table(check.columns, [[row[name] for name in check.columns] for row in check.rows])
