@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from omnigraph.graph.manifest.record import CommitRecord, Protection
 from omnigraph.graph.proposals.fold import ProposalFacts, Verdict
-from omnigraph.graph.proposals.model import Approval, Reason
+from omnigraph.graph.proposals.model import Reason, Review
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def counts_now(verdict: Verdict, facts: ProposalFacts, source: CommitRecord | No
 
 def list_approvals(
     facts: ProposalFacts, source: CommitRecord | None, involved: Set[str]
-) -> tuple[Approval, ...]:
+) -> tuple[Review, ...]:
     """Return who has approved; `involved` are those who had a part in what is merged."""
     return tuple(
         _show(verdict, counts_now(verdict, facts, source) and verdict.actor not in involved)
@@ -43,7 +43,7 @@ def list_approvals(
     )
 
 
-def list_requests(facts: ProposalFacts, source: CommitRecord | None) -> tuple[Approval, ...]:
+def list_requests(facts: ProposalFacts, source: CommitRecord | None) -> tuple[Review, ...]:
     """Return who wants changes; a request is answered by a push, or by other answers to conflicts."""
     return tuple(
         _show(verdict, counts_now(verdict, facts, source))
@@ -75,5 +75,5 @@ def find_reasons(
     return tuple(reasons)
 
 
-def _show(verdict: Verdict, is_current: bool) -> Approval:
-    return Approval(verdict.actor, verdict.commit, verdict.event.made_at, is_current, verdict.text)
+def _show(verdict: Verdict, is_current: bool) -> Review:
+    return Review(verdict.actor, verdict.commit, verdict.event.made_at, is_current, verdict.text)

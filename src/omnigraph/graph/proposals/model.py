@@ -29,7 +29,7 @@ class ProposalComment:
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
+class Review:
     """A verdict about one state of the source."""
 
     actor: str
@@ -104,8 +104,8 @@ class Proposal:
     strategy: str = "entity"
     reviewers: tuple[str, ...] = ()
     comments: tuple[ProposalComment, ...] = ()
-    approvals: tuple[Approval, ...] = ()
-    changes_requested: tuple[Approval, ...] = ()
+    approvals: tuple[Review, ...] = ()
+    changes_requested: tuple[Review, ...] = ()
     """Those that stand in the way are current."""
     checks: tuple[CheckResult, ...] = ()
     """Of the last merge that was tried."""
@@ -137,7 +137,7 @@ class Mergeability:
     conflicts: tuple[MergeConflict, ...] = ()
     """Those that no saved answer settles."""
     checks: tuple[CheckResult, ...] = ()
-    approvals: tuple[Approval, ...] = ()
+    approvals: tuple[Review, ...] = ()
     approvals_needed: int = 0
     counts: Mapping[str, MergeCounts] = field(default_factory=dict)
     source_commit: str | None = None
