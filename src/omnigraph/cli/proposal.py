@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import omnigraph as og
 
 app = typer.Typer(help="Propose, review and merge branches.", no_args_is_help=True)
-Id = Annotated[str, typer.Argument(help="The proposal: its id, or at least 6 letters of it.")]
-Text = Annotated[str, typer.Option("--text", "-t", help="What to say about it.")]
-LookedAt = Annotated[
+ProposalId = Annotated[str, typer.Argument(help="The proposal: its id, or at least 6 letters of it.")]
+WhatToSay = Annotated[str, typer.Option("--text", "-t", help="What to say about it.")]
+SeenCommit = Annotated[
     str | None, typer.Option("--commit", help="What was looked at: refused if the source has moved since.")
 ]
 _WIDTH = 80
@@ -88,7 +88,7 @@ def list_proposals(
 
 
 @app.command()
-def show(context: typer.Context, id: Id, uri: UriOption = None, as_json: AsJson = False) -> None:
+def show(context: typer.Context, id: ProposalId, uri: UriOption = None, as_json: AsJson = False) -> None:
     """Show a proposal, what has been said about it, and whether it can be merged."""
     with report_errors(as_json):
         proposals = session_of(context).open(uri).proposals
@@ -104,7 +104,7 @@ def show(context: typer.Context, id: Id, uri: UriOption = None, as_json: AsJson 
 @app.command()
 def mergeable(
     context: typer.Context,
-    id: Id,
+    id: ProposalId,
     conflicts_to: ConflictsTo = None,
     uri: UriOption = None,
     as_json: AsJson = False,
@@ -121,7 +121,7 @@ def mergeable(
 @app.command()
 def diff(
     context: typer.Context,
-    id: Id,
+    id: ProposalId,
     types: Annotated[list[str] | None, typer.Option("--type", help="Only this type.")] = None,
     limit: Annotated[str, typer.Option(metavar="N", help="At most this many changes.")] = "1000",
     page_token: Annotated[str | None, typer.Option(help="Continue after the page before.")] = None,
@@ -145,7 +145,7 @@ def diff(
 @app.command()
 def comment(
     context: typer.Context,
-    id: Id,
+    id: ProposalId,
     text: Annotated[str, typer.Argument(help="What to say.")],
     on: Annotated[
         str | None, typer.Option("--on", metavar="TYPE/ID[#PROPERTY]", help="The entity that is meant.")
@@ -163,9 +163,9 @@ def comment(
 @app.command()
 def approve(
     context: typer.Context,
-    id: Id,
-    commit: LookedAt = None,
-    text: Text = "",
+    id: ProposalId,
+    commit: SeenCommit = None,
+    text: WhatToSay = "",
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -178,9 +178,9 @@ def approve(
 @app.command("request-changes")
 def request_changes(
     context: typer.Context,
-    id: Id,
+    id: ProposalId,
     text: Annotated[str, typer.Argument(help="What should change.")],
-    commit: LookedAt = None,
+    commit: SeenCommit = None,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -193,7 +193,7 @@ def request_changes(
 @app.command()
 def resolve(
     context: typer.Context,
-    id: Id,
+    id: ProposalId,
     resolutions: Annotated[Path, typer.Argument(help="Answers, such as an edited --conflicts-to file.")],
     replace: Annotated[bool, typer.Option("--replace", help="Drop the answers that were saved.")] = False,
     uri: UriOption = None,
@@ -208,7 +208,7 @@ def resolve(
 @app.command()
 def merge(
     context: typer.Context,
-    id: Id,
+    id: ProposalId,
     *,
     delete_branch: Annotated[bool, typer.Option("--delete-branch", help="Delete the source.")] = False,
     message: Message = None,
@@ -227,7 +227,11 @@ def merge(
 
 @app.command()
 def close(
-    context: typer.Context, id: Id, text: Text = "", uri: UriOption = None, as_json: AsJson = False
+    context: typer.Context,
+    id: ProposalId,
+    text: WhatToSay = "",
+    uri: UriOption = None,
+    as_json: AsJson = False,
 ) -> None:
     """Close a proposal without merging it."""
     with report_errors(as_json):
@@ -237,7 +241,11 @@ def close(
 
 @app.command()
 def reopen(
-    context: typer.Context, id: Id, text: Text = "", uri: UriOption = None, as_json: AsJson = False
+    context: typer.Context,
+    id: ProposalId,
+    text: WhatToSay = "",
+    uri: UriOption = None,
+    as_json: AsJson = False,
 ) -> None:
     """Open a closed proposal again."""
     with report_errors(as_json):
