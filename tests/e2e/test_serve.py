@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -46,6 +47,33 @@ def test_the_example_of_the_page_runs_and_prints_what_it_says(
     with running_server(tmp_path, str(tmp_path / "people")) as server:
         exec(compile(found[0], "server.md", "exec"), {"og": og, "url": server.url("people")})
     assert capsys.readouterr().out == found[1]
+
+
+@pytest.mark.long
+def test_who_waits_for_a_server_that_stops_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = og.init(tmp_path / "people", "node N { name: String @key }\nedge K: N -> N")
+    names = [f"{number:04}" for number in range(2_000)]
+    edges = [
+        {"edge": "K", "from": name, "to": names[(at * 7 + step) % len(names)]}
+        for at, name in enumerate(names)
+        for step in range(20)
+    ]
+    graph.load([*({"type": "N", "data": {"name": name}} for name in names), *edges], mode="append")
+    paths = "$a k $b  $b k $c  $c k $d  $d k $e"
+    slow = f"query q() {{ match {{ $a: N  {paths} }} return {{ $a.name, count(distinct $e) as n }} }}"
+    monkeypatch.setenv("OMNIGRAPH_SERVER_STOP_SECONDS", "1")
+    with running_server(tmp_path, str(tmp_path / "people")) as server, ThreadPoolExecutor() as pool:
+        headers = {"Authorization": f"Bearer {TOKENS['act-ada']}"}
+        client = httpx.Client(headers=headers, timeout=60)
+        waiting = pool.submit(client.post, f"{server.url('people')}/query", json={"query": slow})
+        metrics = f"http://{server.address}/metrics"
+        while 'omnigraph_calls{kind="read"} 1' not in client.get(metrics).text:
+            pass
+        assert server.stop() == 0
+        answer = waiting.result(60)
+        assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
 
 
 @pytest.mark.long

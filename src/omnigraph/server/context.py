@@ -29,6 +29,8 @@ class RequestState:
     """How long it may take until its answer begins; 0 for any time."""
     gone: threading.Event = field(default_factory=threading.Event)
     """Set when the client has gone away, or the worker stops waiting for what runs."""
+    has_left: bool = False
+    """Whether the client has closed its connection."""
     body_bytes: int = 0
     """Of its body, as far as that is known before it is read."""
     is_conditional: bool = False

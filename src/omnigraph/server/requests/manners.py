@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from omnigraph.base import clock
-from omnigraph.base.errors import BadInput, OmniError, ResourceLimit
+from omnigraph.base.errors import BadInput, OmniError, ResourceLimit, Unavailable
 from omnigraph.base.ids import new_ulid
 from omnigraph.server.context import BrokenAnswer, ClientGone, RequestState, enter_request
 from omnigraph.server.limits import RequestLimits
@@ -23,6 +23,7 @@ from omnigraph.wire.media import COMMIT_HEADER, IF_COMMIT_HEADER, REQUEST_HEADER
 _log = logging.getLogger("omnigraph.server.requests")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _FAILED = "the server has failed; its log says why, under the id of the request"
+_STOPPING = "the server is stopping: ask again; a write with an idempotency key is not done twice"
 _GRAPH = "/graphs/{graph}"
 _NOBODY = 499
 """The status in the log of a request whose client went away before its answer."""
@@ -52,7 +53,10 @@ class Manners:
         except OmniError as error:
             if wire.status is None:
                 await send_error(wire.send, error)
-        except (ClientGone, ClientDisconnect, BrokenAnswer, TimeoutError):
+        except (ClientGone, asyncio.CancelledError):  # the server stops, and waits no longer
+            if wire.status is None and not state.has_left:
+                await send_error(wire.send, Unavailable(_STOPPING))
+        except (ClientDisconnect, BrokenAnswer, TimeoutError):
             pass  # the connection ends when this returns before the answer is complete
         except Exception as error:
             _log.error("%s failed", state.method, exc_info=error)
@@ -137,6 +141,7 @@ class _Wire:
             self._note_gone()
 
     def _note_gone(self) -> None:
+        self._state.has_left = True
         self._state.gone.set()
         self._left.set()
 

@@ -130,6 +130,8 @@ def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callabl
             with current_workshop().admission.admit(request.actor, request.body_bytes):
                 return await serve(given)
         except ClientGone:
+            if not request.has_left:
+                raise  # it is the server that does not wait
             return Response(status_code=499)  # nobody reads it
 
     work.__dict__["is_work"] = True
