@@ -193,3 +193,34 @@ def test_an_explanation_that_fails_is_a_json_document_too(shell: Shell) -> None:
     done = shell.run("explain", "friends", "--query", "people.gq", "--analyze", "--json")
     assert done.exit_code == 1
     assert "name" in json.loads(done.stdout)["error"]
+
+
+def test_stored_queries_are_applied_listed_run_and_removed(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "g", "node Person { name: String @key }")
+    (tmp_path / "people.gq").write_text(
+        "// Everybody.\nquery all() { match { $p: Person } return { $p.name } }\n"
+        "query add($n: String) { insert Person { name: $n } }"
+    )
+    run = CliRunner().invoke
+    at = ["--store", str(tmp_path / "g")]
+
+    def read(*words: str) -> Any:
+        done = run(app, [*words, *at, "--json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    assert [item["name"] for item in read("queries", "validate", "--queries", str(tmp_path))["queries"]] == [
+        "add",
+        "all",
+    ]
+    assert read("queries", "apply", "--queries", str(tmp_path))["added"] == ["add", "all"]
+    assert read("queries", "list")["queries"][1]["description"] == "Everybody."
+    assert read("mutate", "add", "--params", '{"n": "ada"}', "-m", "why")["affected_nodes"] == 1
+    assert read("query", "all")["rows"] == [{"p.name": "ada"}]
+    assert "scan" in run(app, ["explain", "all", *at]).stdout
+    assert read("queries", "show", "add")["kind"] == "mutation"
+    assert read("queries", "remove", "add")["removed"] == ["add"]
+    for words, said in ((["query", "add"], "no stored query"), (["mutate", "all"], "only reads")):
+        done = run(app, [*words, *at])
+        assert (done.exit_code, said in done.stderr) == (1, True), done.stderr
+    assert len(graph.commits.list()) == 4

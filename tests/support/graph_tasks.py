@@ -52,6 +52,13 @@ def open_for_writing(uri: str, options: Mapping[str, str] | None = None) -> int:
     return og.open(uri, storage_options=options).snapshot().version
 
 
+def apply_cluster(folder: str, options: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Apply what a folder declares, and return the report."""
+    from omnigraph.cluster.operations.cluster import Cluster
+
+    return Cluster(folder, actor="act-ada", storage_options=options).apply().to_json()
+
+
 def create_branch(uri: str, name: str) -> None:
     """Create a branch of main."""
     og.open(uri).branches.create(name)

@@ -11,6 +11,7 @@ OmniError
 │   ├── NotAGraph                there is no graph at the URI
 │   ├── SchemaChangeUnsupported  a migration that cannot be planned
 │   │   └── SchemaWouldDrop      a schema that leaves out what is there, and nobody has allowed the drops
+│   ├── ClusterInvalid           what a cluster's files declare is not right
 │   ├── ChangeCursorRejected     a token of the change feed that does not belong here
 │   └── ResourceLimit            a configurable limit was reached
 ├── NotFound                     the named thing does not exist
@@ -22,6 +23,7 @@ OmniError
 │   ├── BranchGone               the branch was deleted, or deleted and made again
 │   ├── BranchInUse              the branch cannot be deleted now
 │   ├── ChangeDiffRefusal        a commit that has no changes to show
+│   ├── ClusterLockHeld          another operator works on the cluster
 │   ├── Contention               too many lost races in a row
 │   ├── ForeignLinks             symbolic links lie among the graph's files
 │   ├── ExpectedVersionMismatch  a table that this write relied on has changed
@@ -179,6 +181,12 @@ class SchemaWouldDrop(SchemaChangeUnsupported):
     code = "schema_would_drop"
 
 
+class ClusterInvalid(BadInput):
+    """What the files of a cluster declare is not right; `diagnostics` lists it all."""
+
+    code = "cluster_invalid"
+
+
 class ChangeCursorRejected(BadInput):
     """A cursor or page token is damaged, or belongs to another graph, branch, filter or call."""
 
@@ -237,6 +245,19 @@ class ChangeDiffRefusal(Conflict):
     """The changes of this commit cannot be shown; `reason` says why."""
 
     code = "change_diff_refusal"
+
+
+class ClusterLockHeld(Conflict):
+    """Another operator works on the cluster: `lock_id`, `operation`, `created_at`, `pid`."""
+
+    code = "cluster_lock_held"
+
+
+class StateCasMismatch(Conflict):
+    """Another operator has written the state of the cluster since it was read: `expected`."""
+
+    code = "state_cas_mismatch"
+    retryable = True
 
 
 class Contention(Conflict):

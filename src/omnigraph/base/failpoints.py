@@ -75,6 +75,18 @@ class Failpoint(StrEnum):
     RESTORE_BEFORE_STAMP = "restore.before_stamp"
     RESTORE_AFTER_STAMP = "restore.after_stamp"
     MIGRATE_BEFORE_STAMP = "migrate.before_stamp"
+    CLUSTER_BEFORE_CREATE = "cluster.before_create"
+    CLUSTER_AFTER_CREATE = "cluster.after_create"
+    CLUSTER_BEFORE_SCHEMA = "cluster.before_schema"
+    CLUSTER_AFTER_SCHEMA = "cluster.after_schema"
+    CLUSTER_AFTER_PAYLOADS = "cluster.after_payloads"
+    CLUSTER_BEFORE_DELETE = "cluster.before_delete"
+    CLUSTER_DELETE_AFTER_MANIFEST = "cluster.delete.after_manifest"
+    CLUSTER_AFTER_DELETE = "cluster.after_delete"
+    CLUSTER_BEFORE_STATE = "cluster.before_state"
+    CLUSTER_AFTER_STATE = "cluster.after_state"
+    CLUSTER_BEFORE_INTENT_DELETE = "cluster.before_intent_delete"
+    CLUSTER_BEFORE_APPROVAL_NOTE = "cluster.before_approval_note"
 
 
 ENVIRONMENT = "OMNIGRAPH_FAILPOINTS"

@@ -66,11 +66,13 @@ GROUPS = {
     "branch": "Create, list, describe, rename, merge, rebase, reset, delete and restore branches.",
     "commit": "Look at the history.",
     "schema": "Look at the schema and change it.",
+    "queries": "Look at the stored queries and change them.",
     "blob": "Read and write the bytes of a blob.",
     "entity": "Look at one node or edge.",
     "proposal": "Propose branches to be merged; review, approve and merge what others propose.",
     "tag": "Name commits, so that cleanup keeps them.",
     "changes": "Follow what is committed.",
+    "cluster": "Declare graphs, schemas, queries, policies and pipelines as files.",
     "graphs": "Look at the graphs of a server.",
     "profile": "Look at the profiles of the configuration.",
 }

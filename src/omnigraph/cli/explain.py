@@ -29,5 +29,8 @@ def explain(
     asked = options.query_arguments()
     with report_errors(as_json):
         graph = session_of(context).open(uri)
+        if asked["gq"] is None:
+            where = {"branch": asked["branch"], "snapshot": asked["snapshot"]}
+            asked["gq"] = graph.queries.show(asked["name"], **where).text
         found = graph.explain(**asked, analyze=analyze, timeout=timeout, optimise=not as_written)
         print_json(found.to_json()) if as_json else print_text(str(found))

@@ -73,7 +73,7 @@ def query_text(query: Path | None, text: str | None, stored: str | None = None) 
     if query is None and text is None and stored is not None:
         return None
     if (query is None) == (text is None):
-        raise typer.BadParameter("give the query once: either --query FILE or -e TEXT")
+        raise typer.BadParameter("give the query once: --query FILE, -e TEXT, or the name of a stored one")
     if text is not None:
         return text
     assert query is not None

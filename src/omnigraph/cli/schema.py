@@ -72,6 +72,9 @@ def apply(
     allow_drop: Drop = False,
     allow_data_loss: DataLoss = False,
     extend: Extend = False,
+    allow_broken_queries: Annotated[
+        bool, typer.Option("--allow-broken-queries", help="Stored queries may stop fitting.")
+    ] = False,
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
     idempotency_key: IdempotencyKey = None,
     metadata: MetadataOption = None,
@@ -85,6 +88,7 @@ def apply(
             allow_drop=allow_drop,
             allow_data_loss=allow_data_loss,
             mode=_mode(extend),
+            allow_broken_queries=allow_broken_queries,
             message=message,
             idempotency_key=idempotency_key,
             metadata=parse_metadata(metadata),

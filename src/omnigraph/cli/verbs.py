@@ -59,6 +59,8 @@ VERBS: Mapping[str, CommandKind] = {
     **dict.fromkeys(("branch merge", "branch rebase", "commit revert", "commit cherry-pick"), _WRITE),
     **dict.fromkeys(("schema apply", "blob put", "blob clear"), _WRITE),
     **dict.fromkeys(("entity reset", "tag create", "tag delete"), _WRITE),
+    **dict.fromkeys(("queries list", "queries show", "queries validate"), _READ),
+    **dict.fromkeys(("queries apply", "queries remove"), _WRITE),
     "graphs list": CommandKind("server"),
     **dict.fromkeys(("login", "logout", "alias", "profile list", "profile show"), _NOTHING),
 }

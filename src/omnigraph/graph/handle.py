@@ -12,7 +12,7 @@ from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.handle_branches import Branches
 from omnigraph.graph.handle_commits import Commits
 from omnigraph.graph.handle_tags import Tags
-from omnigraph.graph.manifest.record import storable, storable_metadata
+from omnigraph.graph.manifest.record import CommitClass, storable, storable_metadata
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.open_graph import OpenGraph
 from omnigraph.graph.opening import Core
@@ -82,8 +82,9 @@ class Graph(OpenGraph):
         again: the first commit is returned. `lasting` work surely takes long.
         `metadata` is noted in the commit beside the message.
         """
+        name = self._own(branch)
+        self._allow_work(work, name)
         self._must_be_writable()
-        name = normalise(branch) if branch is not None else self.branch
         incarnation = self._incarnation if branch is None else None
         said = storable("message", message, self.settings.commit_text_bytes)
         request = CommitRequest(
@@ -101,6 +102,10 @@ class Graph(OpenGraph):
         )
         truth, settings = self._core.truth, self._core.settings
         tries = 0 if branch is None or from_branch is None else _MAX_FORK_ATTEMPTS
+        if tries and not truth.has(name):
+            origin = normalise(str(from_branch))
+            self._allow("read", origin)
+            self._allow("branch_create", origin, name)
         while tries and not truth.has(name):
             with suppress(AlreadyExists):  # somebody else forks it: soon it is a branch like any other
                 return commit_to_fork(truth, settings, request, work, normalise(str(from_branch)))
@@ -108,3 +113,12 @@ class Graph(OpenGraph):
             if not (tries or truth.has(name)):
                 raise Contention(f"branch {name!r} is being made by others: try again", branch=name)
         return commit(truth, settings, request, work)
+
+    def _allow_work(self, work: CommitWork, branch: str) -> None:
+        """Raise `PolicyDenied` unless the policy lets this handle's actor commit such work to a branch."""
+        if work.commit_class is not CommitClass.LOGICAL:
+            self._allow("admin")
+        elif work.operation == "schema_apply":
+            self._allow("schema_apply", target=branch)
+        else:
+            self._allow("change", branch)

@@ -31,8 +31,15 @@ class Branches:
         self._graph = graph
 
     def list(self) -> list[str]:
-        """Return the names of all branches: main first, then by name; the log tells of damaged ones."""
-        return list_branches(self._graph._core.truth)
+        """Return the names of all branches: main first, then by name; the log tells of damaged ones.
+
+        Under a policy only those that may be read.
+        """
+        access = self._graph._access()
+        if access is not None:
+            access.check_any()
+        names = list_branches(self._graph._core.truth)
+        return names if access is None else [name for name in names if access.allows(name)]
 
     def create(
         self,
@@ -48,9 +55,11 @@ class Branches:
         It begins at the head of a branch (main unless given), at a version of that branch, at a commit of any
         branch, or at a tag.
         """
-        self._graph._must_be_writable()
         name = normalise(name)
         source = from_branch if from_branch is not None or commit or tag else MAIN
+        begins = None if source is None else normalise(source)
+        self._graph._allow("branch_create", begins, name)
+        self._graph._must_be_writable()
         origin = self._graph.snapshot(source, commit, version, tag)
         if commit is not None or version is not None or tag is not None:
             refuse_isolated(self._graph._core.truth, origin.record)
@@ -58,14 +67,17 @@ class Branches:
 
     def restore(self, name: str) -> None:
         """Bring a deleted branch back with its commits; possible until a cleanup has removed them."""
+        name = normalise(name)
+        self._graph._allow("branch_create", target=name)
         self._graph._must_be_writable()
-        restore_branch(self._graph._core.truth, normalise(name), self._graph.actor)
+        restore_branch(self._graph._core.truth, name, self._graph.actor)
 
     def delete(self, name: str) -> None:
         """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has."""
         self._delete(normalise(name))
 
     def _delete(self, name: str, merged: BranchState | None = None) -> None:
+        self._graph._allow("branch_delete", target=name)
         self._graph._must_be_writable()
         if name == self._graph.branch and name != MAIN:
             raise BranchInUse(
@@ -79,12 +91,18 @@ class Branches:
         Handles that are open on it must be opened again. A branch that others were forked from cannot be
         renamed before they are gone.
         """
+        old, new = normalise(old), normalise(new)
+        self._graph._allow("branch_delete", target=old)
+        self._graph._allow("branch_create", old, new)
+        self._graph._allow("read", old)  # its commits will be seen under another name
         self._graph._must_be_writable()
-        rename_branch(self._graph._core.truth, normalise(old), normalise(new), self._graph.actor)
+        rename_branch(self._graph._core.truth, old, new, self._graph.actor)
 
     def info(self, name: str | None = None, compared_with: str = MAIN) -> BranchInfo:
         """Describe a branch: where it is, who wrote last, how far it is ahead of another and behind it."""
         truth = self._graph._core.truth
+        self._graph._allow("read", self._graph._own(name))
+        self._graph._allow("read", normalise(compared_with))
         state = self._graph._state(name)
         return describe_branch(truth, state, truth.state(normalise(compared_with)))
 
@@ -124,8 +142,12 @@ class Branches:
         """
         from omnigraph.graph.merge import run as merging
 
+        own = self._graph._own(name)
+        self._graph._allow("read" if dry_run else "change", own)
         request = self._graph._request(name, message, dry_run, idempotency_key, metadata)
-        target = find_revision(self._graph._core.truth, commit, request.branch)
+        target = find_revision(self._graph._core.truth, commit, request.branch, self._graph._access())
+        if target.schema != self._graph._core.truth.state(own).head.schema:
+            self._graph._allow("schema_apply", target=own)
         return merging.reset_branch(self._graph._core, target, request, dry_run)
 
     def merge(
@@ -146,6 +168,7 @@ class Branches:
         """
         from omnigraph.graph.merge import run as merging
 
+        self._allow_merge(normalise(source), normalise(into), dry_run)
         options = merging.options(strategy, resolutions)
         request = self._graph._request(into, message, dry_run, idempotency_key, metadata)
         done = self._delete if delete_branch else None
@@ -166,6 +189,9 @@ class Branches:
         """
         from omnigraph.graph.merge import rebase, run
 
+        self._graph._allow("read", normalise(onto))
+        self._graph._allow("branch_merge", normalise(onto), normalise(name))
+        self._graph._allow("change", normalise(name))
         if dry_run and self._graph.read_only:
             raise ReadOnly(
                 "a dry run of a rebase tries each commit on what the one before it made, so it writes files: "
@@ -176,3 +202,17 @@ class Branches:
         return rebase.rebase_branch(
             self._graph._core, normalise(name), normalise(onto), self._graph.actor, options, dry_run
         )
+
+    def _allow_merge(self, source: str, into: str, dry_run: bool) -> None:
+        """Raise `PolicyDenied` unless a branch may be merged; who may propose it may see what it does."""
+        graph = self._graph
+        if dry_run:
+            graph._allow("read", into)
+        graph._allow("read", source)
+        policy = graph.policy
+        if not (
+            dry_run
+            and policy is not None
+            and policy.allows(graph.actor, "propose", branch=source, target_branch=into)
+        ):
+            graph._allow("branch_merge", source, into)

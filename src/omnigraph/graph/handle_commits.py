@@ -37,8 +37,12 @@ class Commits:
         """
         if start is not None and branch is not None:
             raise BadInput("give a branch or a commit to start from, not both")
+        if start is None:
+            self._graph._allow("read", self._graph._own(branch))
         head = self._graph._state(branch).head if start is None else self._graph.find(start)
-        return history.list_commits(self._graph._core.truth, head, limit, actor, where)
+        access = self._graph._access()
+        sees = None if access is None else access.sees
+        return history.list_commits(self._graph._core.truth, head, limit, actor, where, sees)
 
     def changes(
         self,
@@ -102,8 +106,15 @@ class Commits:
     ) -> Merge:
         from omnigraph.graph.merge import run as merging
 
+        own = self._graph._own(branch)
+        self._graph._allow("read" if dry_run else "change", own)
         options = merging.options(strategy, resolutions)
         picked = self._graph.find(id)
+        if (
+            picked.parent is not None
+            and self._graph._core.truth.chains.at(picked.parent).schema != picked.schema
+        ):
+            self._graph._allow("schema_apply", target=own)
         said = picked.message if message is None else message
         request = self._graph._request(branch, said, dry_run, metadata=metadata)
         return merging.pick_commit(self._graph._core, picked, request, options, dry_run, undo)

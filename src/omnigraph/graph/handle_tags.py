@@ -15,6 +15,7 @@ class Tags:
 
     def create(self, name: str, commit: str | None = None, branch: str | None = None) -> Tag:
         """Name a commit: the one with this id, or a branch's head (this handle's branch unless given)."""
+        self._graph._allow("branch_create", target=tag_name(name))
         self._graph._must_be_writable()
         if commit is not None and branch is not None:
             raise BadInput("give a commit or a branch, not both")
@@ -22,10 +23,16 @@ class Tags:
         return create_tag(self._graph._core.truth, name, record, self._graph.actor)
 
     def list(self) -> list[Tag]:
-        """Return all tags, sorted by name; the log tells of damaged ones."""
-        return list_tags(self._graph._core.truth)
+        """Return all tags, sorted by name; the log tells of damaged ones. Under a policy those of commits
+        that may be read.
+        """
+        access = self._graph._access()
+        if access is not None:
+            access.check_any()
+        return list_tags(self._graph._core.truth, None if access is None else access.find_holder)
 
     def delete(self, name: str) -> None:
         """Remove a name; the next cleanup may drop the commit."""
+        self._graph._allow("branch_delete", target=tag_name(name))
         self._graph._must_be_writable()
         self._graph._core.truth.tags.delete(tag_name(name))

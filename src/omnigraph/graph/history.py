@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -76,8 +76,12 @@ def list_commits(
     limit: int | None = None,
     actor: str | None = None,
     where: Mapping[str, str] | None = None,
+    sees: Callable[[CommitRecord], bool] | None = None,
 ) -> list[Commit]:
-    """Return the commits reachable from a record, newest first; `where` says what their metadata must be."""
+    """Return the commits reachable from a record, newest first; `where` says what their metadata must be.
+
+    With `sees` only those that it says yes to.
+    """
     wanted_metadata = _metadata_items(where)
     if limit is not None and (not _is_whole(limit) or limit < 0):
         raise BadInput(f"limit is {limit!r}: it must be a whole number of 0 or more", limit=limit)
@@ -85,6 +89,7 @@ def list_commits(
         Commit.of(record)
         for record in lineage.history(truth.chains, head)
         if (actor is None or record.actor == actor) and wanted_metadata <= record.metadata.items()
+        if sees is None or sees(record)
     )
     return list(islice(wanted, limit))  # it does not look behind the last one
 
@@ -126,7 +131,12 @@ def find_commit(truth: Truth, commit: str) -> CommitRecord:
             f"commit {commit} is not stored: it is older than what a cleanup has kept (or never was)",
             commit=commit,
         )
-    raise NotFound(f"there is no commit {commit}", commit=commit)
+    raise no_commit(commit)
+
+
+def no_commit(commit: str) -> NotFound:
+    """Return the error about an id that is not a commit's."""
+    return NotFound(f"there is no commit {commit}", commit=commit)
 
 
 def _is_published(truth: Truth, record: CommitRecord, newest: CommitRecord | None = None) -> bool:

@@ -13,10 +13,12 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.stored.queries import QuerySet
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph import history
+from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.manifest.record import CommitRecord, storable, storable_metadata
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import Schemas
+from omnigraph.graph.manifest.tags import no_tag
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.conflict import branch_gone_error
@@ -85,40 +87,98 @@ class OpenGraph:
         With a timestamp it is what the branch said at that moment. `commit` is whatever stands for one: an id
         or its beginning, a branch, a tag, `HEAD~1`.
         """
+        return self._pin(branch, commit, version, tag, timestamp)
+
+    def _pin(
+        self,
+        branch: str | None = None,
+        commit: str | None = None,
+        version: int | None = None,
+        tag: str | None = None,
+        timestamp: datetime | str | None = None,
+        action: str = "read",
+    ) -> Snapshot:
+        """Return the graph at a commit, for what an actor wants to do with it."""
+        access = self._access(action)
+        if access is not None and commit is None and tag is None:
+            access.check(self.branch if branch is None else normalise(branch))
         if timestamp is not None:
             if (commit, version, tag) != (None, None, None):
                 raise BadInput("give a timestamp, or a commit, version or tag, not both")
             state = self._state(branch)
-            return Snapshot(self._core, history.at_time(self._core.truth, state, timestamp), state.ref.name)
+            record = history.at_time(self._core.truth, state, timestamp)
+            return self._view(record, state.ref.name, state.ref.name)
         if commit is not None and (version is not None or branch is not None):
             raise BadInput("give a commit, or a branch with or without a version, not both")
         if tag is not None:
             if (branch, commit, version) != (None, None, None):
                 raise BadInput("give a tag, or a branch, commit or version, not both")
             record = find_tagged(self._core.truth, tag)
-            return Snapshot(self._core, record, record.branch)
+            if access is not None and not access.sees(record):
+                access.check_any()
+                raise no_tag(tag.strip())
+            return self._view(record, record.branch, None, access)
         try:
             state = self._state(branch)
         except CorruptState:
             name = normalise(branch or self.branch)
             if commit is not None:
-                record = self.find(commit)
-            else:
-                record = history.find_beside_damage(self._core.truth, name, version)
-            return Snapshot(self._core, record, record.branch)
+                return self._view_revision(commit, access)
+            record = history.find_beside_damage(self._core.truth, name, version)
+            return self._view(record, record.branch, name)
         if commit is not None:
-            record = self.find(commit)
-            return Snapshot(self._core, record, record.branch)
+            return self._view_revision(commit, access)
         record = state.head if version is None else history.at_version(self._core.truth, state, version)
-        return Snapshot(self._core, record, state.ref.name)
+        return self._view(record, state.ref.name, state.ref.name)
+
+    def _view_revision(self, revision: str, access: ActorAccess | None) -> Snapshot:
+        record = find_revision(self._core.truth, revision, self.branch, access)
+        return self._view(record, record.branch, None, access)
+
+    def _view(
+        self, record: CommitRecord, branch: str, judged_as: str | None, access: ActorAccess | None = None
+    ) -> Snapshot:
+        if judged_as is None and access is not None:
+            judged_as = access.find_holder(record.ref, record.branch)
+        return Snapshot(self._core, record, branch, self.policy, self.actor, judged_as)
+
+    def _judge(self, snapshot: Snapshot, action: str = "read") -> Snapshot:
+        """Return a snapshot of this graph for what the actor of this handle wants to do with it."""
+        access = self._access(action)
+        if access is None or snapshot._core is not self._core:
+            return snapshot
+        if not access.sees(snapshot.record):
+            access.check(snapshot.record.branch)
+        return self._view(snapshot.record, snapshot.branch, None, access)
+
+    def _access(self, action: str = "read") -> ActorAccess | None:
+        """Return what the policy lets this handle's actor see; None without a policy."""
+        return None if self.policy is None else ActorAccess(self._core.truth, self.policy, self.actor, action)
+
+    def _allow(self, action: str, branch: str | None = None, target: str | None = None) -> None:
+        """Raise `PolicyDenied` unless the policy lets this handle's actor do this."""
+        if self.policy is not None:
+            self.policy.check(self.actor, action, branch=branch, target_branch=target)
+
+    def _allow_handle(self, branch: str) -> None:
+        """Raise `PolicyDenied` if this handle's actor may do nothing at all on a branch."""
+        policy = self.policy
+        if policy is not None and not any(
+            policy.allows(self.actor, action, branch=branch) for action in ("change", "export")
+        ):
+            policy.check(self.actor, "read", branch=branch)
+
+    def _own(self, branch: str | None) -> str:
+        """Return the name of a branch, this handle's unless given."""
+        return self.branch if branch is None else normalise(branch)
 
     def snapshot_of(self, state: BranchState) -> Snapshot:
         """Return the graph at a state of a branch."""
-        return Snapshot(self._core, state.head, state.ref.name)
+        return Snapshot(self._core, state.head, state.ref.name, self.policy, self.actor)
 
     def find(self, revision: str) -> CommitRecord:
         """Return the record that a revision stands for: an id, a branch, a tag, `HEAD~1`."""
-        return find_revision(self._core.truth, revision, self.branch)
+        return find_revision(self._core.truth, revision, self.branch, self._access())
 
     def close(self) -> None:
         """Let go of opened tables; the handle can still be used and opens them again."""

@@ -11,6 +11,7 @@ from omnigraph.base.errors import CorruptState, NotFound
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.stored.queries import QuerySet
 from omnigraph.embedding.embedder import Embedder
+from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord
@@ -52,6 +53,11 @@ class Snapshot:
         """Who reads it."""
         self.judged_as = branch if judged_as is None else judged_as
         """The branch whose rules let it be read: one that holds the commit."""
+
+    @property
+    def access(self) -> ActorAccess | None:
+        """What its reader may see of the graph's history; None without a policy."""
+        return None if self.policy is None else ActorAccess(self._core.truth, self.policy, self.actor)
 
     @property
     def commit_id(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +12,7 @@ from omnigraph.base.errors import InvalidName
 from omnigraph.base.ids import is_ulid
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.branches.rename import RENAMES
-from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.tags import WRITE_HOLDS, StoredTag, no_tag
 from omnigraph.graph.manifest.truth import Truth
 
@@ -52,12 +53,20 @@ def create_tag(truth: Truth, name: str, record: CommitRecord, actor: str | None)
     return Tag.of(truth.tags.create(name, record, clock.current().now_us(), actor))
 
 
-def list_tags(truth: Truth) -> list[Tag]:
-    """Return all tags, sorted by name; the log tells of those that cannot be read."""
+def list_tags(truth: Truth, find_holder: Callable[[CommitRef, str], str | None] | None = None) -> list[Tag]:
+    """Return all tags, sorted by name; the log tells of those that cannot be read.
+
+    With `find_holder` only those of commits for which it finds a branch that holds them.
+    """
     found, damaged = truth.tags.scan()
     for error in damaged:
         _log.warning("a tag is not listed: %s", error.message)
-    return [Tag.of(stored) for stored in found if not is_hidden(stored.name)]
+    return [
+        Tag.of(stored)
+        for stored in found
+        if not is_hidden(stored.name)
+        if find_holder is None or find_holder(stored.ref, stored.branch) is not None
+    ]
 
 
 def find_tagged(truth: Truth, name: str) -> CommitRecord:

@@ -44,6 +44,7 @@ from omnigraph.pipeline.options import (
     read_list,
     read_strings,
     with_own_names,
+    with_policy_text,
 )
 from omnigraph.pipeline.spark_types import check_columns_fit, select_columns, spark_schema, spark_type
 from omnigraph.pipeline.steps.declared_order import declared_order
@@ -71,7 +72,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        told: Mapping[str, str] = with_own_names(options)
+        told: Mapping[str, str] = with_policy_text(with_own_names(options))
         self.told = told
         self.scan: TableScan | None = None
         self.feed: FeedScan | None = None

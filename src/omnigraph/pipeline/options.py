@@ -10,6 +10,7 @@ from omnigraph.base.settings import Settings
 from omnigraph.compiler.source import suggest
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.opening import open_graph
+from omnigraph.policy.read_bundle import open_gate, read_policy_text
 from omnigraph.storage.objects import open_store
 
 STORAGE_PREFIX = "storage."
@@ -17,13 +18,12 @@ WRITE_OPTIONS = (
     "mode",
     "idempotency_key",
     "message",
-    "actor",
     "mapping",
     "metadata",
     "app_id",
     "mergeSchema",
 )
-_GRAPH_OPTIONS = ("graph", "branch", "columns")
+_GRAPH_OPTIONS = ("graph", "branch", "columns", "actor", "policy")
 _PIN_OPTIONS = ("commit", "version", "tag", "timestamp")
 _OTHER_NAMES = {"versionAsOf": "version", "timestampAsOf": "timestamp", "mergeSchema": "mergeSchema"}
 """What users of Delta call options, whatever the case of the letters."""
@@ -104,8 +104,14 @@ def open_from_options(told: Mapping[str, str], read_only: bool) -> Graph:
         for name, value in told.items()
         if name.startswith(STORAGE_PREFIX)
     }
+    gate = open_gate(told["policy"]) if "policy" in told else None
     core = open_graph(open_store(address, storage), Settings.from_environment(), read_only)
-    return Graph(core, told.get("branch", "main"), read_only, told.get("actor"))
+    return Graph(core, told.get("branch", "main"), read_only, told.get("actor"), gate)
+
+
+def with_policy_text(told: Mapping[str, str]) -> Mapping[str, str]:
+    """Return options with the text of a policy instead of its path, which tasks elsewhere cannot read."""
+    return told if "policy" not in told else {**told, "policy": read_policy_text(told["policy"])}
 
 
 def _refuse(told: Mapping[str, str], names: Iterable[str], message: str) -> None:

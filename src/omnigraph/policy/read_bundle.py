@@ -32,17 +32,23 @@ def read_bundle(source: PolicySource, kind: BundleKind | None = None) -> Bundle:
     elif isinstance(source, str) and "\n" in source:
         bundle = parse_bundle(source)
     elif isinstance(source, str | os.PathLike):
-        path = Path(source)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"the policy {path} cannot be read: {error}", path=str(path)) from error
-        bundle = parse_bundle(text, str(path))
+        bundle = parse_bundle(read_policy_text(source), os.fspath(source))
     else:
         raise BadInput(f"policy is {type(source).__name__}: give a path, a text of YAML, or a mapping")
     if kind is not None:
         _refuse_other_kind(bundle, kind)
     return bundle
+
+
+def read_policy_text(source: str | os.PathLike[str]) -> str:
+    """Return the text of a policy file; a text is itself."""
+    if isinstance(source, str) and "\n" in source:
+        return source
+    path = Path(source)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"the policy {path} cannot be read: {error}", path=str(path)) from error
 
 
 def open_gate(source: PolicySource | Gate, graph: str = "graph") -> Gate:

@@ -49,6 +49,7 @@ class Changes:
         commits: int | None = None,
     ) -> FeedPage:
         """Return what a branch committed after a cursor, or from `start`: now, beginning, after:<commit>."""
+        self._graph._allow("read", self._graph._own(branch))
         feed = self._feed(branch, ChangeFilter.of(kinds, types, ops))
         return feed.poll(cursor, start, page_token, limit, max_bytes, commits)
 
@@ -64,9 +65,12 @@ class Changes:
         """Return every entity of a branch's head, then a cursor; or write them to a file, one a line."""
         only = ChangeFilter.of(kinds, types, ops)
         path = local_path(target) if target is not None else None
+        self._graph._allow("export", self._graph._own(branch))
         feed = self._feed(branch, only)
         head = feed.state.head
-        snapshot = Snapshot(self._graph._core, head, feed.state.ref.name)
+        snapshot = Snapshot(
+            self._graph._core, head, feed.state.ref.name, self._graph.policy, self._graph.actor
+        )
         wanted = _select_tables(snapshot, only)
         end = {"snapshot_commit_id": head.commit, "resume_cursor": feed.cursor_at(head)}
         if path is None:
@@ -84,6 +88,7 @@ class Changes:
         A block that came in several pages is applied with all its parts. This graph must have been made with
         the schema of the feed's first block, so that identities agree.
         """
+        self._graph._allow("change", self._graph._own(branch))
         data = join_pages([part.to_json() if isinstance(part, ChangeBlock) else part for part in parts])
         record = replay(self._graph, data, branch, message)
         return record.commit if record is not None else None
@@ -93,6 +98,7 @@ class Changes:
 
         The stream is `spark.readStream.format("omnigraph").option("changes", …)`. Each block lands once.
         """
+        self._graph._allow("change", self._graph._own(branch))
         self._graph._must_be_writable()
         return ReplayWriter(self._graph, app_id, branch)
 

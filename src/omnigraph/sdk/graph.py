@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from omnigraph.execution.embed.backfill import Backfill
     from omnigraph.execution.export.export import Export
     from omnigraph.execution.load.run import Load
-    from omnigraph.execution.result import Result
     from omnigraph.execution.write.mutate import Mutation
     from omnigraph.graph.backup.progress import Progress as CopyProgress
     from omnigraph.graph.backup.run import Backup
@@ -120,8 +119,8 @@ class Graph(ReadableGraph):
         retry: int = 0,
         metadata: Mapping[str, str] | None = None,
         expect_mutation: bool | None = None,
-    ) -> Result | Mutation:
-        """Run a stored query: a read gives its rows, a mutation is one commit.
+    ) -> Any:
+        """Run a stored query: a read gives a Result, a mutation is one commit and gives a Mutation.
 
         A snapshot is asked with the queries that it has. With `expect_mutation` a query of the other kind is
         refused. What only one of the kinds takes is refused for the other.
@@ -138,8 +137,7 @@ class Graph(ReadableGraph):
             "retry": retry,
             "metadata": metadata,
         }
-        found: Result | Mutation = run_stored(self, self, name, params, branch, given, expect_mutation)
-        return found
+        return run_stored(self, self, name, params, branch, given, expect_mutation)
 
     def load(
         self,
@@ -205,6 +203,7 @@ class Graph(ReadableGraph):
         """
         from omnigraph.pipeline.jobs.stream import StreamWriter
 
+        self._allow("change", self._own(branch))
         self._must_be_writable()
         given = (type, mode, app_id, branch, mapping, on_error, rejected_to, message)
         return StreamWriter(self, SparkEngine(self.settings), *given)
@@ -226,7 +225,9 @@ class Graph(ReadableGraph):
         """
         from omnigraph.sdk.export import run_export
 
-        return run_export(self, self._choose_snapshot(branch, snapshot), target, types, format, engine)
+        return run_export(
+            self, self._choose_snapshot(branch, snapshot, "export"), target, types, format, engine
+        )
 
     def optimize(
         self, branch: str | None = None, progress: Progress | None = None, *, engine: ReadEngine = "auto"
@@ -287,6 +288,7 @@ class Graph(ReadableGraph):
         """
         from omnigraph.sdk.backup import run_backup
 
+        self._allow("admin")
         seen = self._choose_snapshot(branch, snapshot) if branch is not None or snapshot is not None else None
         return run_backup(self, target, since, seen, storage_options, progress, reads_back)
 

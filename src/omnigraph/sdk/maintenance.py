@@ -19,6 +19,7 @@ def run_optimize(
     """Optimize the tables of a branch, in this process or as Spark jobs."""
     check_engine(engine)
     _check_progress(progress, "a table")
+    graph._allow("admin")
     graph._must_be_writable()
     choice = choose_engine(engine, lambda: _estimate(graph, branch), lambda: find_spark(starts=False))
     executor = start_spark_maintenance(graph.settings) if choice.is_spark else None
@@ -30,13 +31,14 @@ def run_optimize(
 def run_repair(graph: Graph, confirm: bool, scrub: bool, progress: Progress | None) -> Repair:
     """Verify the whole graph; with `confirm` fix what needs no guess."""
     _check_progress(progress, "a file")
+    graph._allow("admin")
     if confirm:
         graph._must_be_writable()
     return repair(graph._core, confirm, scrub, progress)
 
 
 def _estimate(graph: Graph, branch: str | None) -> Estimate:
-    rows = sum(table.rows for table in graph.snapshot(branch).tables)
+    rows = sum(table.rows for table in graph.snapshot_of(graph._state(branch)).tables)
     return Estimate("the tables have", rows, "row", graph.settings.spark_optimize_rows)
 
 

@@ -65,7 +65,7 @@ class ReadableGraph(ReopenableGraph):
     def _record_of(self, target: Pinned | str) -> CommitRecord:
         """Return the record of a snapshot, or of what a revision stands for."""
         if isinstance(target, Pinned):
-            return target._record
+            return self._judge(target)._record
         if not isinstance(target, str):
             raise BadInput(f"{target!r} is neither a snapshot nor the name of a branch or commit")
         return self.find(target)
@@ -146,10 +146,14 @@ class ReadableGraph(ReopenableGraph):
 
         return run
 
-    def _choose_snapshot(self, branch: str | None, snapshot: Pinned | str | None) -> Pinned:
+    def _choose_snapshot(
+        self, branch: str | None, snapshot: Pinned | str | None, action: str = "read"
+    ) -> Pinned:
         if snapshot is not None and branch is not None:
             raise BadInput("give a branch or a snapshot, not both")
-        return snapshot if isinstance(snapshot, Pinned) else super().snapshot(branch, commit=snapshot)
+        if isinstance(snapshot, Pinned):
+            return self._judge(snapshot, action)
+        return self._pin(branch, commit=snapshot, action=action)
 
     def blob(
         self,

@@ -74,6 +74,7 @@ class SchemaHandle:
         With mode `extend` the text is added to the schema that is there. A schema that breaks a stored query
         is refused, unless `allow_broken_queries` is given.
         """
+        self._graph._allow("schema_apply", target=self._graph.branch)
         desired = desire_schema(text_or_path, mode, allow_drop=allow_drop, allow_data_loss=allow_data_loss)
         work = SchemaApplication(desired, self._graph.schemas, allow_broken_queries=allow_broken_queries)
         published = self._graph.commit_work(

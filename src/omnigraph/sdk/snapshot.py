@@ -55,11 +55,12 @@ class Snapshot(Pinned):
         timeout: float | None = None,
     ) -> Result:
         """Run a stored read query of this snapshot."""
-        from omnigraph.sdk.queries.run import check_call, queries_of
+        from omnigraph.sdk.queries.run import check_call, find_query, invoke_stored
 
-        query = queries_of(self._graph, self).find(name)
-        check_call(query, {}, expect_mutation=False)
-        return self.query(query.text, params, name=query.name, engine=engine, timeout=timeout)
+        with invoke_stored(self._graph, name):
+            query = find_query(self._graph, self, name)
+            check_call(query, {}, expect_mutation=False)
+            return self.query(query.text, params, name=query.name, engine=engine, timeout=timeout)
 
     def stream(
         self,

@@ -252,3 +252,27 @@ def test_hostile_names_and_sizes_are_refused_in_words(
     small = og.open(graph.uri)
     with pytest.raises(og.ResourceLimit, match="OMNIGRAPH_STORED_QUERY_BYTES"):
         small.queries.apply({"x": NAMES.replace("names", "more")}, mode="extend")
+
+
+POLICY = {
+    "version": 1,
+    "groups": {"team": ["ada"], "bots": ["bot"]},
+    "rules": [
+        {"id": "all", "allow": {"actors": {"group": "team"}, "actions": ["read", "change", "invoke_query"]}},
+        {"id": "one", "allow": {"actors": {"group": "bots"}, "actions": ["read"]}},
+    ],
+}
+
+
+def test_who_may_not_call_a_query_is_told_what_he_is_told_of_none(graph: og.Graph) -> None:
+    ada, bot = (og.open(graph.uri, actor=actor, policy=POLICY) for actor in ("ada", "bot"))
+    assert ada.run("names").rows == []
+    told = []
+    for name in ("names", "namez"):
+        with pytest.raises(og.NotFound) as caught:
+            bot.run(name)
+        told.append((caught.value.code, caught.value.message.replace(name, "…")))
+        with pytest.raises(og.NotFound):
+            bot.queries.show(name)
+    assert told[0] == told[1]
+    assert (names(bot), len(names(ada))) == ([], 3)

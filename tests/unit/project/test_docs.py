@@ -14,8 +14,12 @@ SOURCE = ROOT / "src" / "omnigraph"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 FOLDERS = "|".join(sorted(path.parent.name for path in SOURCE.glob("*/__init__.py")))
 DOTTED = re.compile(rf"`(?:omnigraph\.)?((?:{FOLDERS})(?:\.\w+)+)[`(]")
-# `graph.` is also what examples call the graph that they hold, and `storage.` begins settings.
-AMBIGUOUS = {folder: {path.stem for path in (SOURCE / folder).iterdir()} for folder in ("graph", "storage")}
+# `graph.` is also what examples call the graph that they hold, `storage.` begins settings, `cluster.` and
+# `policy.` begin failpoints, files and addresses of resources.
+AMBIGUOUS = {
+    folder: {path.stem for path in (SOURCE / folder).iterdir()}
+    for folder in ("graph", "storage", "cluster", "policy")
+}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -138,6 +138,7 @@ AT_HOME = {
         "sdk",
         "spark",
         "cli",
+        "cluster",
     },
     "spark": {"pipeline"},
     "terminal": {"cli"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from lark import Lark, Token, UnexpectedToken
@@ -12,12 +13,12 @@ from lark.lexer import Lexer
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import ParseError
-from omnigraph.compiler.query import ast, grammar
+from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build import Builder
 from omnigraph.compiler.query.expectation import describe_expected, describe_token, hint_for
 from omnigraph.compiler.query.grammar import GRAMMAR
 from omnigraph.compiler.query.rule_children import Unacceptable
-from omnigraph.compiler.query.tables import load_or_build
+from omnigraph.compiler.query.tables import load_or_build, pack_tables
 from omnigraph.compiler.query.tokens import CLOSING, OPENING, WORDS, ScannedQuery, scan
 from omnigraph.compiler.source import SourceText, Span, find_lone_surrogate
 
@@ -152,9 +153,19 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
+_MADE_FROM = f"{GRAMMAR}\n{_OPTIONS}"
+TABLES = Path(__file__).with_name("parser.tables")
+"""The tables of the grammar, which are shipped."""
+
+
+def make_tables() -> bytes:
+    """Return what the file of the tables is to hold."""
+    return pack_tables(_MADE_FROM, _build_parser())
+
+
 @cache
 def _parser() -> Lark:
-    return load_or_build(f"{GRAMMAR}\n{_OPTIONS}", _build_parser, grammar.__file__)
+    return load_or_build(_MADE_FROM, _build_parser, TABLES)
 
 
 def _build_parser() -> Lark:

@@ -1,19 +1,18 @@
-"""The parser's tables, kept where Python keeps compiled modules: making them takes as long as a short query.
+"""The parser's tables, made ahead and shipped beside the grammar: making them takes as long as a short query.
 
-The file is trusted like the modules beside it, and rebuilt unless it is complete and of this grammar. What
+The file is trusted like the modules beside it, and not used unless it is complete and of this grammar. What
 is kept are the objects themselves: Lark's own format has to be taken apart entry by entry.
+`scripts/parser_tables.py` writes it.
 """
 
 from __future__ import annotations
 
 import io
-import os
 import pickle
-import sys
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import blake2b
-from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,24 +22,25 @@ from lark.parsers.lalr_analysis import Action, IntParseTable
 from lark.parsers.lalr_parser import LALR_Parser, _Parser
 
 _DIGEST_BYTES = 32
-_FORMAT = 2
+_FORMAT = 3
+_PICKLE_PROTOCOL = 5
+"""The one of all Pythons that the package runs on."""
 
 
-def load_or_build(made_from: str, build: Callable[[], Lark], source: str) -> Lark:
-    """Return the parser that `build` makes, from the file beside the compiled source where that is valid."""
-    form = f"{lark.__version__}\n{_FORMAT}\n{made_from}"
-    key = blake2b(form.encode(), digest_size=_DIGEST_BYTES).digest()
-    place = Path(cache_from_source(source)).with_suffix(".tables")
+def load_or_build(made_from: str, build: Callable[[], Lark], place: Path) -> Lark:
+    """Return the parser that `build` makes, from the file at `place` where that is valid."""
     # A file that cannot be read, for whatever reason, counts as missing.
     with suppress(Exception):
         data = place.read_bytes()
-        if data[:_DIGEST_BYTES] == _digest(data[_DIGEST_BYTES:], key):
-            return _unpack(data[_DIGEST_BYTES:])
-    parser = build()
-    if not sys.dont_write_bytecode:
-        with suppress(OSError):
-            _store(place, parser, key)
-    return parser
+        if data[:_DIGEST_BYTES] == _digest(data[_DIGEST_BYTES:], made_from):
+            return _unpack(zlib.decompress(data[_DIGEST_BYTES:]))
+    return build()
+
+
+def pack_tables(made_from: str, parser: Lark) -> bytes:
+    """Return a parser as the bytes of the file that is shipped."""
+    content = zlib.compress(_pack(parser))
+    return _digest(content, made_from) + content
 
 
 def _pack(parser: Lark) -> bytes:
@@ -58,7 +58,7 @@ def _pack(parser: Lark) -> bytes:
         for state, actions in table.states.items()
     }
     content = io.BytesIO()
-    pickler = pickle.Pickler(content, protocol=pickle.HIGHEST_PROTOCOL)
+    pickler = pickle.Pickler(content, protocol=_PICKLE_PROTOCOL)
     # The parser compares actions by identity: each is stored as the name that the module has for it.
     pickler.dispatch_table = {Action: lambda action: action.name}
     pickler.dump((data, known, (states, table.start_states, table.end_states)))
@@ -87,14 +87,7 @@ class _WithTable:
         return cast(LALR_Parser, found)
 
 
-def _store(place: Path, parser: Lark, key: bytes) -> None:
-    content = _pack(parser)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    # A name of its own: several processes may write at the same time.
-    draft = place.with_suffix(f".{os.getpid()}")
-    draft.write_bytes(_digest(content, key) + content)
-    draft.replace(place)
-
-
-def _digest(content: bytes, key: bytes) -> bytes:
+def _digest(content: bytes, made_from: str) -> bytes:
+    form = f"{lark.__version__}\n{_FORMAT}\n{made_from}"
+    key = blake2b(form.encode(), digest_size=_DIGEST_BYTES).digest()
     return blake2b(content, key=key, digest_size=_DIGEST_BYTES).digest()

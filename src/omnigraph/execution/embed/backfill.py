@@ -49,6 +49,7 @@ def run_embed(
     message: str | None = None,
 ) -> Backfill:
     """Compute the missing vectors of a branch, or all of them, and commit them."""
+    graph._allow("change", graph._own(branch))
     graph._must_be_writable()
     started = clock.current().monotonic()
     with graph.embedder.cache_on_disk(cache) as embedder:

@@ -86,6 +86,7 @@ class Load:
 def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Load:
     """Load the records of a source as one commit, or nothing at all."""
     started = clock.current().monotonic()
+    graph._allow("change", graph._own(request.branch))
     records = request.resolve_source(graph.storage_options)
     choice = _choose_engine(request.engine, records, bulk)
     elsewhere = bulk if choice.is_spark else None

@@ -38,6 +38,7 @@ def run_mutation(
     reader: Reader | None = None,
 ) -> Mutation:
     """Compile, bind and commit a mutation. `now()` is the time of the request, also in retries."""
+    graph._allow("change", graph._own(branch))
     if not isinstance(retry, int) or isinstance(retry, bool) or retry < 0:
         raise BadInput(f"retry is {retry!r}: it must be a whole number of at least 0")
     now = clock.current().now_us() // 1000

@@ -70,7 +70,7 @@ def commit_changes(
             commit=record.commit,
         )
     bound = {"graph": core.truth.stamp.graph_id, "commit": record.commit, "filter": only.digest()}
-    passed = unseal(page_token, _KIND, bound)["passed"] if page_token is not None else 0
+    passed = unseal(page_token, _KIND, bound, ["passed"])["passed"] if page_token is not None else 0
     before = core.truth.chains.at(record.parent)
     stream = kept.take(core, page_token)
     comparison = comparison_of(core, before, record, only).check_types()

@@ -108,7 +108,7 @@ class Diff:
             "pair of commits": [self.from_commit, self.to_commit],
             "filter": [self.comparison.only.digest(), self.comparison.images],
         }
-        passed = unseal(page_token, _KIND, bound)["passed"] if page_token is not None else 0
+        passed = unseal(page_token, _KIND, bound, ["passed"])["passed"] if page_token is not None else 0
         stream = kept.take(self.comparison.core, page_token)
         stream = stream or ChangeStream(self.comparison.stream(passed), passed)
         changes = stream.fill(budget)

@@ -1,17 +1,21 @@
-"""Cursors and page tokens: opaque, checksummed, and bound to what they were made for."""
+"""Cursors and page tokens: opaque, checksummed, and bound to what they were made for.
+
+The checksum is against damage, not against forgers: what a token says is checked like any other input.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from omnigraph.base.errors import ChangeCursorRejected
 
 MAX_TOKEN_CHARACTERS = 4_096
 _CHECK_BYTES = 12
+_NUMBERS_BELOW = 2**63
 _CONTEXT = b"omnigraph change token 1\0"
 
 
@@ -21,14 +25,21 @@ def seal(kind: str, bound: Mapping[str, Any], place: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(_checksum(payload) + payload).decode().rstrip("=")
 
 
-def unseal(token: str, kind: str, bound: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the place that a token stands for, or refuse it."""
+def unseal(
+    token: str, kind: str, bound: Mapping[str, Any], numbers: Collection[str], commit: str | None = None
+) -> dict[str, Any]:
+    """Return the place that a token stands for, or refuse it: some numbers, and perhaps a commit's id."""
     found_kind, found_bound, place = _open(token)
     if found_kind != kind:
         raise cursor_rejected_error(f"it is a {found_kind}, and a {kind} is wanted here")
     for name in sorted(bound):
         if found_bound.get(name) != bound[name]:
             raise cursor_rejected_error(f"it was made for another {name}")
+    is_whole = place.keys() == {*numbers, *filter(None, [commit])}
+    if not (is_whole and all(_is_count(place[name]) for name in numbers)):
+        raise cursor_rejected_error("it is damaged")
+    if commit is not None and not isinstance(place[commit], str | None):
+        raise cursor_rejected_error("it is damaged")
     return place
 
 
@@ -47,8 +58,17 @@ def _open(token: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
     check, payload = raw[:_CHECK_BYTES], raw[_CHECK_BYTES:]
     if check != _checksum(payload):
         raise cursor_rejected_error("it is damaged")
-    kind, bound, place = json.loads(payload)
+    try:
+        kind, bound, place = json.loads(payload)
+    except (ValueError, TypeError, RecursionError):
+        raise cursor_rejected_error("it is damaged") from None
+    if not (isinstance(kind, str) and isinstance(bound, dict) and isinstance(place, dict)):
+        raise cursor_rejected_error("it is damaged")
     return kind, bound, place
+
+
+def _is_count(found: Any) -> bool:
+    return isinstance(found, int) and not isinstance(found, bool) and 0 <= found < _NUMBERS_BELOW
 
 
 def _checksum(payload: bytes) -> bytes:

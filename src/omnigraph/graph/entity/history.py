@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from omnigraph.base.choices import ChangeOp
+from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.changes.descent import is_staged_on
 from omnigraph.graph.changes.model import Json
 from omnigraph.graph.entity.stored import EntityAddress, StoredEntity, find_entity
@@ -72,14 +73,19 @@ class EntityStep:
 
 
 def list_steps(
-    core: Core, tip: CommitRecord, key: EntityAddress, earlier: bool = False
+    core: Core,
+    tip: CommitRecord,
+    key: EntityAddress,
+    earlier: bool = False,
+    access: ActorAccess | None = None,
 ) -> Iterator[EntityStep]:
     """Yield the commits that changed an entity, newest first, over both parents of merges, each once.
 
     The walk ends where the entity was inserted. With `earlier`, or when it is not there, it goes on to
-    what had the same id before, which takes a look at every older version of the table.
+    what had the same id before, which takes a look at every older version of the table. With `access` what
+    a merge brought from a branch that may not be seen is the change of the merge.
     """
-    walk = _Walk(core, key)
+    walk = _Walk(core, key, access)
     waiting: list[tuple[tuple[int, int, str], EntityStep]] = []
     seen: set[str] = set()
 
@@ -105,8 +111,8 @@ def list_steps(
 class _Walk:
     """Walks back from commits along their first parents."""
 
-    def __init__(self, core: Core, key: EntityAddress) -> None:
-        self._core, self._key = core, key
+    def __init__(self, core: Core, key: EntityAddress, access: ActorAccess | None) -> None:
+        self._core, self._key, self._access = core, key, access
         self._past = Ancestry(core.truth.chains)
 
     def origin(self, entity: StoredEntity) -> EntityStep:
@@ -140,6 +146,8 @@ class _Walk:
     def _find_merged(self, record: CommitRecord) -> StoredEntity | None:
         ref = record.merged_parent
         merged = self._past.at(ref) if ref is not None else None
+        if merged is not None and self._access is not None and not self._access.sees(merged):
+            return None
         return find_entity(self._core, merged, self._key) if merged is not None else None
 
     def _at(self, record: CommitRecord, known: StoredEntity) -> StoredEntity:

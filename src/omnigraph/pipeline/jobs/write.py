@@ -84,6 +84,7 @@ class RowStaging:
     def __init__(self, told: Mapping[str, str], table: str | None, mode: Mode, opened: Opened) -> None:
         """Pin the graph for rows of a type, or without one for graph records."""
         graph = opened(told, False)
+        graph._allow("change", graph.branch)
         state = graph._state()
         self._told, self._opened = dict(told), opened
         self.source_of = source_of_partition(table, read_strings(told, "mapping"))

@@ -43,6 +43,7 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
     def __init__(self, told: Mapping[str, str]) -> None:
         self._told = dict(told)
         graph = self._open()
+        graph._allow("change", graph.branch)
         state = graph._state()
         snapshot = graph.snapshot(commit=told["read_commit"])
         table = find_type(snapshot, told["table"])

@@ -56,6 +56,7 @@ class FeedScan:
         """Open the feed at the current head of its branch."""
         graph = open_from_options(self.told, read_only=True)
         only = ChangeFilter.of(*(read_list(self.told, name) for name in ("kinds", "types", "ops")))
+        graph._allow("read", graph.branch)
         return Feed(graph._core, graph._state(), only)
 
     def parts(self, start: str, end: str, most: int) -> list[InputPartition]:

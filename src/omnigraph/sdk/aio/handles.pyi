@@ -308,8 +308,8 @@ class AsyncGraph:
         retry: int = 0,
         metadata: Mapping[str, str] | None = None,
         expect_mutation: bool | None = None,
-    ) -> Result | Mutation:
-        """Run a stored query: a read gives its rows, a mutation is one commit.
+    ) -> Any:
+        """Run a stored query: a read gives a Result, a mutation is one commit and gives a Mutation.
 
         A snapshot is asked with the queries that it has. With `expect_mutation` a query of the other kind is
         refused. What only one of the kinds takes is refused for the other."""

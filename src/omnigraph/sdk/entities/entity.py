@@ -157,7 +157,9 @@ class Entity:
                 yield from records_of(edge, rows)
 
     def _steps(self, earlier: bool = False) -> Iterator[EntityStep]:
-        return list_steps(self._snapshot._core, self._snapshot.record, self._key, earlier)
+        return list_steps(
+            self._snapshot._core, self._snapshot.record, self._key, earlier, self._snapshot.access
+        )
 
     def _require(self) -> StoredEntity:
         if self._stored is None:

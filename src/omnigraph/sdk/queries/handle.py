@@ -14,7 +14,13 @@ from omnigraph.compiler.stored.read import check_size, read_queries
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.stored_queries.application import Desire, QueriesApplication
 from omnigraph.sdk.queries.files import read_query_files
-from omnigraph.sdk.queries.run import choose_snapshot, queries_of
+from omnigraph.sdk.queries.run import (
+    choose_snapshot,
+    find_query,
+    invoke_stored,
+    queries_of,
+    show_callable,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,8 @@ class QueriesHandle:
 
     def show(self, name: str, *, branch: str | None = None, snapshot: Any = None) -> StoredQuery:
         """Return one stored query: text, kind, description, parameters."""
-        return self._set(branch, snapshot).find(name)
+        with invoke_stored(self._graph, name):
+            return find_query(self._graph, choose_snapshot(self._graph, branch, snapshot), name)
 
     def apply(
         self,
@@ -82,7 +89,9 @@ class QueriesHandle:
         return self._commit(lambda there: there.without(gone), branch, message, idempotency_key, metadata)
 
     def _set(self, branch: str | None, snapshot: Any) -> QuerySet:
-        return queries_of(self._graph, choose_snapshot(self._graph, branch, snapshot))
+        return show_callable(
+            self._graph, queries_of(self._graph, choose_snapshot(self._graph, branch, snapshot))
+        )
 
     def _commit(
         self,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.stored.queries import QuerySet, StoredQuery
+from omnigraph.compiler.stored.queries import QuerySet, StoredQuery, unknown_query_error
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
 
@@ -38,14 +39,50 @@ def run_stored(
     expect_mutation: bool | None,
 ) -> Any:
     """Run the query that a branch, or a snapshot, has under a name."""
-    seen = choose_snapshot(graph, branch, given["snapshot"])
-    query = queries_of(graph, seen).find(name)
-    check_call(query, given, expect_mutation)
-    if query.is_mutation:
-        options = {option: given[option] for option in ONLY_WRITES}
-        return runs.mutate(query.text, params, name=query.name, branch=branch, **options)
-    options = {option: given[option] for option in ("engine", "timeout")}
-    return runs.query(query.text, params, name=query.name, snapshot=seen, **options)
+    with invoke_stored(graph, name):
+        seen = choose_snapshot(graph, branch, given["snapshot"])
+        query = find_query(graph, seen, name)
+        check_call(query, given, expect_mutation)
+        if query.is_mutation:
+            options = {option: given[option] for option in ONLY_WRITES}
+            return runs.mutate(query.text, params, name=query.name, branch=branch, **options)
+        options = {option: given[option] for option in ("engine", "timeout")}
+        return runs.query(query.text, params, name=query.name, snapshot=seen, **options)
+
+
+@contextmanager
+def invoke_stored(graph: Graph, name: str) -> Iterator[None]:
+    """Let what is done in the block be done by a stored query, for those who may call it.
+
+    To all others it is not there.
+    """
+    if graph.policy is None or not isinstance(name, str):
+        yield
+        return
+    from omnigraph.policy.invocation import invoke_as
+
+    if not graph.policy.allows(graph.actor, "invoke_query", query=name):
+        raise unknown_query_error(name, ())
+    with invoke_as(name):
+        yield
+
+
+def find_query(graph: Graph, seen: Snapshot, name: str) -> StoredQuery:
+    """Return a stored query; one that the actor may not call is not there."""
+    found = show_callable(graph, queries_of(graph, seen))
+    if found.get(name) is None:
+        raise unknown_query_error(name, found)
+    return found[name]
+
+
+def show_callable(graph: Graph, queries: QuerySet) -> QuerySet:
+    """Return the queries that the actor of a handle may call."""
+    gate = graph.policy
+    if gate is None:
+        return queries
+    return QuerySet.of(
+        query for query in queries.values() if gate.allows(graph.actor, "invoke_query", query=query.name)
+    )
 
 
 def choose_snapshot(graph: Graph, branch: str | None, snapshot: Any) -> Snapshot:

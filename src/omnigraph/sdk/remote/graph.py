@@ -19,7 +19,6 @@ from omnigraph.execution.embed.backfill import Backfill
 from omnigraph.execution.export.export import Export
 from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import Load
-from omnigraph.execution.result import Result
 from omnigraph.execution.run_cleanup import read_limits
 from omnigraph.execution.write.mutate import Mutation
 from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup
@@ -109,7 +108,7 @@ class RemoteGraph(RemoteReads):
         retry: int = 0,
         metadata: Mapping[str, str] | None = None,
         expect_mutation: bool | None = None,
-    ) -> Result | Mutation:
+    ) -> Any:
         """Run a stored query: a read gives its rows, a mutation is one commit."""
         given = {
             "engine": engine,

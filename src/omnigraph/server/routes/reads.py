@@ -31,6 +31,7 @@ router = APIRouter(route_class=WorkRoute, tags=["reads"])
 def show_graph(call: GraphDep, branch: str | None = None) -> dict[str, Any]:
     """Return which graph this is, and which branch a handle on it would work on."""
     graph = call.open(branch)
+    graph._allow_handle(graph.branch)
     ref = graph._state().ref
     return {
         "graph": call.name,

@@ -84,14 +84,17 @@ class FragmentFiles:
 
 def read_files(manifest: bytes, path: str) -> VersionFiles:
     """Return what a version that was written here names, by the bytes of its manifest alone."""
-    found = [files_of(fragment) for fragment in fragments_of(manifest, path)]
-    return VersionFiles(
-        {name: None for files in found for name in files.data},
-        frozenset(name for files in found for name in files.deletions),
-        index_folders_of(manifest),
-        transactions_of(manifest),
-        len(found),
-    )
+    try:
+        found = [files_of(fragment) for fragment in fragments_of(manifest, path)]
+        return VersionFiles(
+            {name: None for files in found for name in files.data},
+            frozenset(name for files in found for name in files.deletions),
+            index_folders_of(manifest),
+            transactions_of(manifest),
+            len(found),
+        )
+    except (ValueError, LookupError, StopIteration) as error:
+        raise manifest_damaged_error(path) from error
 
 
 def fragments_of(manifest: bytes, path: str) -> list[bytes]:
@@ -99,7 +102,12 @@ def fragments_of(manifest: bytes, path: str) -> list[bytes]:
     try:
         return read_counted(message_of(manifest), _FRAGMENTS)
     except (CorruptState, ValueError) as error:
-        raise CorruptState(f"the manifest {path} is damaged: run `omnigraph repair`", path=path) from error
+        raise manifest_damaged_error(path) from error
+
+
+def manifest_damaged_error(path: str) -> CorruptState:
+    """Return the error of a manifest whose bytes mean nothing."""
+    return CorruptState(f"the manifest {path} is damaged: run `omnigraph repair`", path=path)
 
 
 @lru_cache(_FRAGMENTS_KEPT)

@@ -172,9 +172,13 @@ class Feed:
     def _place(self, cursor: str | None, start: str | None, page_token: str | None) -> _FeedPosition:
         head = self.state.head
         if page_token is not None:
-            return _FeedPosition(**unseal(page_token, _PAGE_TOKEN, self._bind()))
+            numbers = ["seq", "cut", "passed"]
+            place = _FeedPosition(**unseal(page_token, _PAGE_TOKEN, self._bind(), numbers, "commit"))
+            if place.cut > head.seq:
+                raise cursor_rejected_error("the branch does not have the commit that it stands at")
+            return place
         if cursor is not None:
-            found = unseal(cursor, _CURSOR, self._bind())
+            found = unseal(cursor, _CURSOR, self._bind(), ["seq"], "commit")
             if found["seq"] > head.seq or (found["seq"] == head.seq and found["commit"] != head.commit):
                 raise cursor_rejected_error("the branch does not have the commit that it stands at")
             return _FeedPosition(found["seq"], found["commit"], head.seq)

@@ -1,0 +1,1 @@
+"""Graphs, schemas, stored queries, policies, providers and pipelines that are declared as files."""

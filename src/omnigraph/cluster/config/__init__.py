@@ -1,0 +1,1 @@
+"""What is declared: `cluster.yaml` and the files that it names."""

@@ -1,0 +1,52 @@
+"""From what a user gives, a folder or an address, to the root of a cluster."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from omnigraph.base.errors import ClusterInvalid, NotFound
+from omnigraph.cluster.config.desired import find_config
+from omnigraph.cluster.config.model import ClusterConfig
+from omnigraph.cluster.config.read_config import CONFIG_FILE
+from omnigraph.cluster.diagnostics import ClusterFindings
+from omnigraph.cluster.graphs import Options, open_cluster_store
+from omnigraph.cluster.store.layout import GRAPHS, STATE, graph_at
+
+
+def root_of(folder: Path, config: ClusterConfig) -> str:
+    """Return the root of the cluster that a folder declares."""
+    if config.storage is None:
+        return str(folder)
+    return config.storage if "://" in config.storage else str(folder / config.storage)
+
+
+def find_root(place: str | os.PathLike[str]) -> str:
+    """Return the root that a folder of files declares, or the address itself."""
+    text = os.fspath(place)
+    if "://" in text:
+        return text
+    folder = Path(text)
+    if not (folder / CONFIG_FILE).exists():
+        return text
+    findings = ClusterFindings()
+    config = find_config(folder, findings)
+    if config is None:
+        found = tuple(findings)
+        raise ClusterInvalid(
+            "\n".join(item.render() for item in found), diagnostics=[item.to_json() for item in found]
+        )
+    return root_of(folder, config)
+
+
+def find_managing_cluster(uri: str, options: Options = None) -> str | None:
+    """Return the root of the cluster that manages the graph at an address, if one does."""
+    parts = open_cluster_store(uri, options).root_uri.rstrip("/").split("/")
+    if len(parts) < 3 or graph_at("/".join(parts[-2:])) is None or parts[-2] != GRAPHS:
+        return None
+    root = "/".join(parts[:-2])
+    try:
+        is_there = open_cluster_store(root, options).exists(STATE)
+    except NotFound:
+        return None
+    return root if is_there else None

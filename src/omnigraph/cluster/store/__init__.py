@@ -1,0 +1,1 @@
+"""What is stored below a cluster's root: the ledger, its lock, payloads, intents and approvals."""

@@ -1,0 +1,191 @@
+"""What is fuzzed: every text and stored format that is read back, and what it may raise."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+import omnigraph as og
+from omnigraph.base.failpoints import Failpoint
+from omnigraph.compiler.frontend import compile_query, compile_schema, format_queries, format_schema
+from omnigraph.execution.load.mapping.mapping import parse_mapping
+from omnigraph.graph.backup.manifest import decode_manifest
+from omnigraph.graph.branches.children import decode_note
+from omnigraph.graph.changes.tokens import unseal
+from omnigraph.graph.manifest.condemned import decode_list
+from omnigraph.graph.manifest.floors import decode_floor
+from omnigraph.graph.manifest.format import decode_value
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.stamp import Stamp
+from omnigraph.graph.manifest.tags import StoredTag
+from omnigraph.graph.recovery.plans import DurablePlan
+from omnigraph.graph.write.keys import decode_claim
+from omnigraph.storage.format.version_files import read_files
+
+CORPUS = Path(__file__).parent / "corpus"
+
+SCHEMA = compile_schema(
+    """
+    interface Named { name: String }
+    node Person implements Named { name: String @key  age: I32?  born: Date?  tags: [String]? }
+    node Company implements Named { name: String @key  size: U64? }
+    edge Knows: Person -> Person { since: Date?  weight: F64? }
+    edge WorksAt: Person -> Company @card(0..1)
+    """
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that reads what others may have written."""
+
+    read: Callable[[bytes], object]
+    seeds: Callable[[], Iterator[bytes]]
+    """What the corpus begins with."""
+    is_json: bool = False
+
+
+def in_text(read: Callable[[str], object]) -> Callable[[bytes], object]:
+    """Return a reader of bytes for one of texts."""
+    return lambda data: read(data.decode("utf-8", "surrogateescape"))
+
+
+def check_schema(text: str) -> None:
+    """Compile a schema; what compiles is the same when it is written in canonical form."""
+    catalog = compile_schema(text)
+    assert compile_schema(format_schema(text)) == catalog
+
+
+def check_queries(text: str) -> None:
+    """Compile a query; its canonical form is the canonical form of itself."""
+    formatted = format_queries(text)
+    assert format_queries(formatted) == formatted
+    compile_query(text, SCHEMA)
+
+
+def sealed(decode: Callable[[bytes, str], object]) -> Callable[[bytes], object]:
+    """Return a reader of a control object; the checksum is put right, so that what lies behind it is read."""
+
+    path = "x"
+
+    def read(data: bytes) -> object:
+        body = data.rstrip().removesuffix(b"}")
+        digest = hashlib.blake2b(path.encode() + b"\n" + body, digest_size=16).hexdigest()
+        return decode(body + b',"sum":"' + digest.encode() + b'"}', path)
+
+    return read
+
+
+def value_of(kind: type) -> Callable[[bytes, str], object]:
+    """Return a decoder of a dataclass."""
+    return lambda data, path: decode_value(data, path, kind.__name__, kind)
+
+
+def read_token(text: str) -> object:
+    """Read a cursor whose checksum is right."""
+    payload = text.encode("utf-8", "surrogateescape")
+    check = hashlib.sha256(b"omnigraph change token 1\0" + payload).digest()[:12]
+    token = base64.urlsafe_b64encode(check + payload).decode().rstrip("=")
+    return unseal(token, "cursor", {"graph": "a", "branch": "main"}, ["after"])
+
+
+def files_named(suffix: str) -> Callable[[], Iterator[bytes]]:
+    """Return the texts of golden tests with a suffix as seeds."""
+    golden = Path(__file__).parents[1] / "golden"
+    return lambda: (path.read_bytes() for path in sorted(golden.rglob(f"*{suffix}"))[:200])
+
+
+@cache
+def stored_objects() -> Mapping[str, bytes]:
+    """Return every control object of a small graph, by path, and the manifest of a table."""
+    with TemporaryDirectory() as folder:
+        graph = og.init(f"{folder}/graph", SCHEMA)
+        graph.mutate('query q() { insert Person { name: "ada", age: 3 } }', idempotency_key="k", message="m")
+        graph.branches.create("side")
+        graph.mutate('query q() { insert Person { name: "bob" } }', branch="side", metadata={"task": "t"})
+        graph.tags.create("one")
+        graph.branches.create("child", from_branch="side")
+        kept: dict[str, bytes] = {}
+
+        def keep_plan(point: Failpoint) -> None:
+            if point is Failpoint.PLAN_AFTER_PUT:
+                for path in Path(folder, "graph/__recovery").glob("*.json"):
+                    kept[f"graph/__recovery/{path.name}"] = path.read_bytes()
+
+        with patch("omnigraph.graph.recovery.plans.hit", keep_plan):
+            graph.optimize()
+        graph.cleanup(keep=1)
+        graph.backup(f"{folder}/backup")
+        return kept | {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in sorted(Path(folder).rglob("*"))
+            if path.is_file() and path.stat().st_size < 100_000
+        }
+
+
+def control_objects(part: str) -> Callable[[], Iterator[bytes]]:
+    """Return what a small graph stores at paths with a part in them, without the checksums."""
+
+    def read() -> Iterator[bytes]:
+        for path, data in stored_objects().items():
+            if part in path:
+                yield re.sub(rb',"sum":"[0-9a-f]+"\}$', b"}", data)
+
+    return read
+
+
+def texts(*given: str) -> Callable[[], Iterator[bytes]]:
+    """Return some texts as seeds."""
+    return lambda: (text.encode() for text in given)
+
+
+MAPPING = """
+[[node]]
+type = "Person"
+files = "people*.csv"
+distinct = true
+[node.set]
+name = "n"
+age = { column = "a" }
+
+[[edge]]
+type = "Knows"
+from = "a"
+to = "b"
+"""
+
+CONTROL_OBJECTS: Mapping[str, tuple[str, Callable[[bytes, str], object]]] = {
+    "record": ("/chains/", value_of(CommitRecord)),
+    "ref": ("/branches/", value_of(BranchRef)),
+    "tag": ("/tags/", value_of(StoredTag)),
+    "stamp": ("graph.json", value_of(Stamp)),
+    "plan": ("__recovery/", value_of(DurablePlan)),
+    "floor": ("/floors/", decode_floor),
+    "list": ("/condemned/", decode_list),
+    "claim": ("/keys/", decode_claim),
+    "note": ("/forks/", decode_note),
+    "backup": ("backup/backups/", decode_manifest),
+}
+
+TARGETS: Mapping[str, Target] = {
+    "schema": Target(in_text(check_schema), files_named(".pg")),
+    "queries": Target(in_text(check_queries), files_named(".gq")),
+    "mapping": Target(in_text(lambda text: parse_mapping(text, "m.toml")), texts(MAPPING)),
+    "token": Target(in_text(read_token), texts('["cursor",{"graph":"a","branch":"main"},{"after":1}]'), True),
+    "table": Target(lambda data: read_files(data, "x"), control_objects(".manifest")),
+    **{
+        name: Target(sealed(decode), control_objects(part), is_json=True)
+        for name, (part, decode) in CONTROL_OBJECTS.items()
+    },
+}
+
+ALLOWED = (og.OmniError,)
+"""What a reader may raise: everything else is a flaw."""
