@@ -412,3 +412,13 @@ def _until_no_race(step: Any) -> None:
                 raise
         except HistoricalVersionReclaimed:
             continue
+
+
+def merge_proposal(uri: str, proposal: str, actor: str | None = None) -> str | None:
+    """Merge a proposal and return its commit."""
+    return og.open(uri, actor=actor).proposals.merge(proposal).commit_id
+
+
+def mutate_branch(uri: str, branch: str, gq: str, params: Mapping[str, Any]) -> str | None:
+    """Run a mutation on a branch and return its commit."""
+    return og.open(uri).mutate(gq, params, branch=branch).commit_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from omnigraph.base.errors import BranchGone, CorruptState, HistoricalVersionRec
 from omnigraph.graph.backup.chain_walk import ChainWalk, lost_record_error
 from omnigraph.graph.backup.manifest import SNAPSHOT, WHOLE, Manifest
 from omnigraph.graph.backup.seen_chains import ChangedMeanwhile, Place, SeenChain
+from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, decode_floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
@@ -19,6 +21,8 @@ from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import BranchState, Truth, continue_ref
 from omnigraph.graph.tags import is_hidden
 from omnigraph.storage.files.copying import Content
+
+_log = logging.getLogger("omnigraph")
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,8 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
 
 
 def _view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
+    # Proposals first: what their events name is there when the branches are looked at.
+    proposals = _proposals(truth)
     states = _live(truth)
     tags = tuple(tag for tag in truth.tags.list() if not is_hidden(tag.name))
     # Branches first, records after them: every record that a head stands on is listed.
@@ -111,7 +117,9 @@ def _view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View
     others = [state.ref for state in states if state.ref.name != MAIN]
     refs = tuple(ref.unmarked for ref in others)
     fence = max(state.head.fence for state in states)
-    view = View(WHOLE, truth.stamp, heads, refs, tags, walk.chains, _notes(truth, refs), fence)
+    view = View(
+        WHOLE, truth.stamp, heads, refs, tags, walk.chains, {**_notes(truth, refs), **proposals}, fence
+    )
     for branch in refs:
         if branch.fork is not None and not walk.has(branch.fork) and _still_stands(truth, branch):
             raise lost_record_error(branch.fork)
@@ -152,6 +160,20 @@ def _notes(truth: Truth, refs: Iterable[BranchRef]) -> dict[str, str]:
     paths = [layout.fork_path(ref.fork.incarnation, ref.incarnation) for ref in refs if ref.fork is not None]
     found = zip(paths, truth.store.get_many(paths), strict=True)
     return {path: data.decode() for path, data in found if data is not None}
+
+
+def _proposals(truth: Truth) -> dict[str, str]:
+    """Return the proposals as they are stored; one that is damaged stops no backup."""
+    paths = [info.path for info in layout.own(truth.store.list(layout.PROPOSALS))]
+    found: dict[str, str] = {}
+    for path, data in zip(paths, truth.store.get_many(paths), strict=True):
+        try:
+            if data is not None:
+                stored_format.digest_of(data, path, "proposal")
+                found[path] = data.decode()
+        except CorruptState as error:
+            _log.warning("a proposal is left out of the backup: %s", error.message)
+    return found
 
 
 def find_dropped(truth: Truth, places: Iterable[Place]) -> tuple[set[Place], dict[str, Floor | None]]:

@@ -9,23 +9,24 @@ from collections.abc import Callable
 
 from omnigraph.base.errors import BadInput, ChangeCursorRejected
 from omnigraph.graph.proposals.describe import list_events
+from omnigraph.graph.proposals.desk import ProposalDesk
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.model import ProposalEvent, ProposalPage
-from omnigraph.graph.proposals.stored import StoredProposals
+from omnigraph.graph.proposals.verbs import read_all
 
 MOST_EVENTS = 10_000
 _MOST_CURSOR_BYTES = 16_777_216
 
 
 def poll_events(
-    stored: StoredProposals, cursor: str | None, limit: int, is_shown: Callable[[ProposalFacts], bool]
+    desk: ProposalDesk, cursor: str | None, limit: int, is_shown: Callable[[ProposalFacts], bool]
 ) -> ProposalPage:
     """Return the events that follow a cursor, older proposals first."""
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_EVENTS:
         raise BadInput(f"limit is {limit!r}: give a whole number from 1 to {MOST_EVENTS}")
     seen = {} if cursor is None else _read(cursor)
     found: list[ProposalEvent] = []
-    for proposal in stored.read_all(sorted(stored.ids())):
+    for proposal in read_all(desk, sorted(desk.stored.ids())):
         before = seen.get(proposal.id, 0)
         if before == len(proposal.events) or not is_shown(fold(proposal)):
             continue

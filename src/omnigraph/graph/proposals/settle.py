@@ -51,6 +51,13 @@ def settle_attempt(desk: ProposalDesk, read: ReadProposal, gives_up: bool) -> Re
     raise Contention("others kept changing the proposal: try again", proposal=read.stored.id)
 
 
+def finish_merges(desk: ProposalDesk) -> None:
+    """Note the merges that have landed and whose processes were killed, before keys are forgotten."""
+    for stored in desk.stored.read_all(desk.stored.ids()):
+        if fold(stored).attempt is not None:
+            settle_attempt(desk, desk.stored.read(stored.id), gives_up=False)
+
+
 def _give_up(
     desk: ProposalDesk, read: ReadProposal, facts: ProposalFacts, attempt: MergeAttempt
 ) -> ReadProposal:

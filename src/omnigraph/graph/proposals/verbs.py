@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from omnigraph.base.errors import Contention, ProposalClosed
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.proposals.desk import ProposalDesk
-from omnigraph.graph.proposals.events import EventKind
+from omnigraph.graph.proposals.events import EventKind, StoredProposal
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.settle import settle_attempt
 from omnigraph.graph.proposals.stored import ReadProposal
@@ -24,6 +24,12 @@ def read_proposal(desk: ProposalDesk, id: str) -> ReadProposal:
     if fold(read.stored).attempt is not None:
         read = settle_attempt(desk, read, gives_up=False)
     return read
+
+
+def read_all(desk: ProposalDesk, ids: list[str]) -> Iterator[StoredProposal]:
+    """Yield proposals as they are; merges that were killed after their commits are finished."""
+    for stored in desk.stored.read_all(ids):
+        yield stored if fold(stored).attempt is None else read_proposal(desk, stored.id).stored
 
 
 def add_event(

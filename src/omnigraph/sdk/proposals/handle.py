@@ -25,7 +25,7 @@ from omnigraph.graph.proposals.merge import merge_proposal
 from omnigraph.graph.proposals.model import Mergeability, Proposal, ProposalPage
 from omnigraph.graph.proposals.sides import involved_in
 from omnigraph.graph.proposals.stored import no_proposal
-from omnigraph.graph.proposals.verbs import add_event, closed_error, read_proposal, verdict_of
+from omnigraph.graph.proposals.verbs import add_event, closed_error, read_all, read_proposal, verdict_of
 from omnigraph.graph.proposals.work import RunChecks
 from omnigraph.graph.write.keys import check_key, claim_key
 from omnigraph.policy.actions import BranchScope
@@ -219,7 +219,7 @@ class Proposals:
 
         Events of one proposal come in their order; each comes once to who goes on from cursor to cursor.
         """
-        return poll_events(self._desk().stored, cursor, limit, self._may_see)
+        return poll_events(self._desk(), cursor, limit, self._may_see)
 
     def list(
         self,
@@ -238,7 +238,7 @@ class Proposals:
         wanted = {"state": state, "source": source, "into": into}
         found = (
             stored
-            for stored in desk.stored.read_all(ids)
+            for stored in read_all(desk, ids)
             if self._may_see(facts := fold(stored))
             and all(value in (None, getattr(facts, name)) for name, value in wanted.items())
         )

@@ -7,10 +7,17 @@ from collections.abc import Callable, Iterable
 from omnigraph.base.errors import OmniError
 from omnigraph.graph.branches.children import decode_note
 from omnigraph.graph.maintenance.verify.repair_report import Findings
+from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import decode_list
 from omnigraph.graph.write.keys import decode_claim
 from omnigraph.storage.objects import ObjectStore
+
+
+def decode_as_it_is(data: bytes, path: str) -> object:
+    """Return what an object holds, whose meaning is not looked at."""
+    return stored_format.decode(data, path, "proposal", dict)
+
 
 _NOTES_PER_READ = 256
 _NOTE_KINDS: tuple[tuple[str, str, Callable[[bytes, str], object], str], ...] = (
@@ -27,6 +34,12 @@ _NOTE_KINDS: tuple[tuple[str, str, Callable[[bytes, str], object], str], ...] = 
         decode_claim,
         "restore it from a backup; until then a write with its idempotency key fails. If you know whether "
         "that write was made you may remove the file: the key is free then",
+    ),
+    (
+        layout.PROPOSALS,
+        "proposal_unreadable",
+        decode_as_it_is,
+        "restore it from a backup; until then nothing can be done with this proposal; others are sound",
     ),
     (
         layout.CONDEMNED,
