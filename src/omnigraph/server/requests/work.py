@@ -7,6 +7,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from functools import wraps
 from typing import Any, TypeVar
@@ -49,13 +50,17 @@ class Workshop:
         job = pool.submit(copy_context().run, _call_watched, request, call, args)
         self.running[kind] += 1
         loop = asyncio.get_running_loop()
-        job.add_done_callback(lambda _: loop.call_soon_threadsafe(self._end, kind))
+        job.add_done_callback(lambda _: self._end_soon(loop, kind))
         future = asyncio.wrap_future(job)
         try:
             return await future
         except asyncio.CancelledError:
             request.gone.set()
             raise
+
+    def _end_soon(self, loop: asyncio.AbstractEventLoop, kind: str) -> None:
+        with suppress(RuntimeError):  # the server has stopped, and its loop with it
+            loop.call_soon_threadsafe(self._end, kind)
 
     def _end(self, kind: str) -> None:
         self.running[kind] -= 1
