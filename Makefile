@@ -1,6 +1,6 @@
 # `make demo` and `make test` set up everything they need: see scripts/setup.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test serve bench lint lock clean
+.PHONY: help setup demo quick test serve bench lint audit sbom lock clean
 
 PYTHON ?= python3
 # As many as CI has cores: more of them only wait for each other.
@@ -40,6 +40,13 @@ bench: $(STAMP)  ## print every benchmark's ratios
 serve: $(STAMP)  ## start the server on the demo graph
 	@test -d demo-graph || $(BIN)/python examples/demo.py
 	@$(BIN)/omnigraph serve demo-graph --unauthenticated
+
+audit: $(STAMP)  ## compare the locked dependencies with known vulnerabilities
+	@$(BIN)/uv tool run --from pip-audit==2.10.1 pip-audit --disable-pip --requirement requirements.lock
+
+sbom: $(STAMP)  ## list what is installed, as CycloneDX, in dist/sbom.json
+	@mkdir -p dist
+	@$(BIN)/uv tool run --from cyclonedx-bom==7.3.0 cyclonedx-py environment .venv --output-file dist/sbom.json
 
 lock: $(STAMP)  ## resolve the dependencies again
 	@$(BIN)/uv pip compile --quiet --python-version 3.11 --all-extras --group dev --generate-hashes --no-emit-index-url \
