@@ -1,6 +1,6 @@
 # `make demo` and `make test` set up everything they need: see scripts/setup.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test serve bench lint audit sbom lock clean
+.PHONY: help setup demo quick test serve bench lint audit sbom lock page clean
 
 PYTHON ?= python3
 # As many as CI has cores: more of them only wait for each other.
@@ -51,6 +51,9 @@ sbom: $(STAMP)  ## list what is installed, as CycloneDX, in dist/sbom.json
 lock: $(STAMP)  ## resolve the dependencies again
 	@$(BIN)/uv pip compile --quiet --python-version 3.11 --all-extras --group dev --generate-hashes --no-emit-index-url \
 	  --no-annotate --no-header pyproject.toml --output-file requirements.lock
+
+page:  ## build the page of the server from webui/, with Node; what it makes is committed
+	@$(PYTHON) scripts/build_page.py
 
 clean:  ## remove the environment and caches
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-graph

@@ -42,7 +42,8 @@ export class OmniGraphClient {
   constructor(
     private readonly address: string,
     private readonly token?: string,
-    private readonly fetcher: typeof fetch = fetch,
+    // A browser's `fetch` may not be called as a method of another object.
+    private readonly fetcher: typeof fetch = (...given) => fetch(...given),
   ) {}
 
   private async send(

@@ -22,6 +22,7 @@ from omnigraph.server.jobs.store import default_state
 from omnigraph.server.limits import RequestLimits
 from omnigraph.server.observe.metrics import Metrics
 from omnigraph.server.observe.traces import Traces
+from omnigraph.server.page import routes as page
 from omnigraph.server.requests.body_limit import BodyLimit
 from omnigraph.server.requests.manners import Manners
 from omnigraph.server.requests.refusals import add_refusals
@@ -92,6 +93,7 @@ def create_app(config: ServerConfig) -> FastAPI:
         app.include_router(part.router, prefix="/graphs/{graph}")
     app.include_router(lance.router)
     app.include_router(status.router)
+    app.include_router(page.router)
     app.add_middleware(BodyLimit, limits=config.limits)
     app.add_middleware(ExactValues)
     app.add_middleware(Manners, limits=config.limits)

@@ -1,0 +1,1 @@
+"""The page that a browser shows, and what was built for it."""

@@ -1,0 +1,75 @@
+/** Asking the server from a component: what was asked, whether it is there, and asking again. */
+
+import { useCallback, useEffect, useRef, useState } from "react";
+
+export interface Asked<T> {
+  value: T | undefined;
+  error: unknown;
+  isLoading: boolean;
+  again: () => void;
+}
+
+interface Kept<T> {
+  key: string | null;
+  value?: T;
+  error?: unknown;
+}
+
+/** Ask whenever `key` changes; null asks nothing. While it is asked again, the last answer to the same key stays. */
+export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>): Asked<T> {
+  const [kept, setKept] = useState<Kept<T>>({ key: null });
+  const [round, setRound] = useState(0);
+  const asking = useRef(ask);
+  asking.current = ask;
+  useEffect(() => {
+    if (key === null) return undefined;
+    const control = new AbortController();
+    asking.current(control.signal).then(
+      (value) => {
+        if (!control.signal.aborted) setKept({ key, value });
+      },
+      (error: unknown) => {
+        if (!control.signal.aborted) setKept({ key, error });
+      },
+    );
+    return () => control.abort();
+  }, [key, round]);
+  const again = useCallback(() => setRound((count) => count + 1), []);
+  const isKnown = kept.key === key;
+  return {
+    value: isKnown ? kept.value : undefined,
+    error: isKnown ? kept.error : undefined,
+    isLoading: key !== null && !isKnown,
+    again,
+  };
+}
+
+export interface Doing {
+  isBusy: boolean;
+  error: unknown;
+  run: (work: () => Promise<void>) => void;
+  clear: () => void;
+}
+
+/** Do one thing at a time, and keep why it failed. */
+export function useDoing(): Doing {
+  const [state, setState] = useState<{ isBusy: boolean; error: unknown }>({ isBusy: false, error: undefined });
+  const run = useCallback((work: () => Promise<void>) => {
+    setState({ isBusy: true, error: undefined });
+    work().then(
+      () => setState({ isBusy: false, error: undefined }),
+      (error: unknown) => setState({ isBusy: false, error }),
+    );
+  }, []);
+  const clear = useCallback(() => setState({ isBusy: false, error: undefined }), []);
+  return { ...state, run, clear };
+}
+
+/** Do work for many things, a few at a time. */
+export async function forEachFew<T>(items: T[], few: number, work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const runner = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(few, items.length) }, runner));
+}

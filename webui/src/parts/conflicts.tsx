@@ -1,0 +1,296 @@
+/** Settling conflicts: base, ours and theirs side by side, a choice for each property, rules for many. */
+
+import { useEffect, useMemo, useState } from "react";
+import type { Catalog, Conflict, EdgeRecord, Value } from "../api/shapes";
+import { applyRule, conflictKey, isAnswered, isByProperty, previewAnswer, resultOf, rowsOf, type Answer, type Answers, type Row, type Side } from "../lib/answers";
+import { isSame } from "../lib/differences";
+import { cutText, isBlob, tellCount } from "../lib/formats";
+import { addEdge, addNode, addRecords, emptyPicture, type Picture } from "../lib/picture";
+import { useSchema } from "../pages/schema";
+import { useGraph } from "./graph_context";
+import { PictureView } from "./picture_view";
+import { Name, ShownValue } from "./values";
+
+const SIDES: Side[] = ["base", "ours", "theirs"];
+const OPENED = 5;
+const SHOWN = 100;
+const GRAPH_KINDS = new Set(["OrphanEdge", "CardinalityViolation", "UniqueViolation"]);
+
+interface Given {
+  conflicts: Conflict[];
+  answers: Answers;
+  change: (answers: Answers) => void;
+  names: { ours: string; theirs: string; base: string };
+  commits: { ours: string; theirs: string };
+}
+
+export function Conflicts({ conflicts, answers, change, names, commits }: Given) {
+  const settled = conflicts.filter((conflict) => isAnswered(conflict, answers[conflictKey(conflict)])).length;
+  const [most, setMost] = useState(SHOWN);
+  return (
+    <section className="stack" aria-label="Conflicts">
+      <div className="head">
+        <h2>{tellCount(conflicts.length, "conflict")}</h2>
+        <span className="quiet" role="status">
+          {settled} settled
+        </span>
+        <span className="space" />
+        <progress max={conflicts.length} value={settled} aria-label="Settled conflicts" className="short" />
+      </div>
+      {conflicts.length > 1 && <RuleForm conflicts={conflicts} answers={answers} change={change} names={names} />}
+      {conflicts.slice(0, most).map((conflict, at) => (
+        <ConflictView
+          key={conflictKey(conflict)}
+          conflict={conflict}
+          answer={answers[conflictKey(conflict)]}
+          isOpen={at < OPENED}
+          names={names}
+          commits={commits}
+          change={(answer) => change({ ...answers, [conflictKey(conflict)]: answer })}
+        />
+      ))}
+      {conflicts.length > most && <button onClick={() => setMost(most + SHOWN)}>{tellCount(conflicts.length - most, "more")}</button>}
+    </section>
+  );
+}
+
+function RuleForm({ conflicts, answers, change, names }: Pick<Given, "conflicts" | "answers" | "change" | "names">) {
+  const types = [...new Set(conflicts.map((conflict) => conflict.type_name))].sort();
+  const [type, setType] = useState("*");
+  const [property, setProperty] = useState("*");
+  const [side, setSide] = useState<Side>("ours");
+  const [told, setTold] = useState("");
+  const properties = [...new Set(conflicts.filter((conflict) => type === "*" || conflict.type_name === type).flatMap((conflict) => conflict.properties))].sort();
+  return (
+    <form
+      className="panel actions"
+      aria-label="A rule for many conflicts"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const done = applyRule(conflicts, answers, { type, property, side });
+        change(done.answers);
+        setTold(`${tellCount(done.count, "conflict")} answered.`);
+      }}
+    >
+      <span>For all of</span>
+      <select aria-label="Type" value={type} onChange={(event) => setType(event.target.value)}>
+        <option value="*">every type</option>
+        {types.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+      <select aria-label="Property" value={property} onChange={(event) => setProperty(event.target.value)}>
+        <option value="*">every property</option>
+        {properties.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+      <span>take</span>
+      <select aria-label="Side" value={side} onChange={(event) => setSide(event.target.value as Side)}>
+        {SIDES.map((name) => (
+          <option key={name} value={name}>
+            {name === "base" ? "what was before" : `${name} (${cutText(names[name], 24)})`}
+          </option>
+        ))}
+      </select>
+      <button type="submit">Apply</button>
+      <span className="quiet" role="status">
+        {told}
+      </span>
+    </form>
+  );
+}
+
+interface OneGiven {
+  conflict: Conflict;
+  answer: Answer | undefined;
+  isOpen: boolean;
+  names: Given["names"];
+  commits: Given["commits"];
+  change: (answer: Answer) => void;
+}
+
+function ConflictView({ conflict, answer, isOpen, names, commits, change }: OneGiven) {
+  const isDone = isAnswered(conflict, answer);
+  const byProperty = isByProperty(conflict);
+  const rows = useMemo(() => rowsOf(conflict), [conflict]);
+  const [isPreviewed, setPreviewed] = useState(false);
+  const known = answer ?? { whole: null, properties: {} };
+  const take = (side: Side) =>
+    change(byProperty ? { whole: null, properties: { ...known.properties, ...Object.fromEntries(conflict.properties.map((name) => [name, { from: side }])) } } : { whole: side, properties: {} });
+  return (
+    <details className="difference conflict" open={isOpen}>
+      <summary>
+        <span className={`chip ${isDone ? "good" : "bad"}`}>{isDone ? "settled" : "open"}</span>
+        <span className="quiet">{conflict.type_name}</span>
+        <span className="id">
+          <Name text={conflict.entity_id} />
+        </span>
+        <span className="space" />
+        <span className="quiet small">{conflict.kind}</span>
+      </summary>
+      <p className="nothing">
+        <bdi>{cutText(conflict.message, 600)}</bdi>
+      </p>
+      {GRAPH_KINDS.has(conflict.kind) && <InTheWay conflict={conflict} commits={commits} />}
+      <div className="actions nothing">
+        {SIDES.map((side) => (
+          <button key={side} aria-pressed={known.whole === side} onClick={() => take(side)}>
+            Take {side === "base" ? "what was before" : side}
+          </button>
+        ))}
+        <button className="link" aria-expanded={isPreviewed} onClick={() => setPreviewed(!isPreviewed)}>
+          Preview the result
+        </button>
+      </div>
+      <div className="sides three" role="group" aria-label={`Values of ${conflict.type_name}`}>
+        <div className="caption" />
+        <div className="caption">base</div>
+        <div className="caption clip">ours · {names.ours}</div>
+        <div className="caption clip">theirs · {names.theirs}</div>
+        <div className="caption">result</div>
+        {rows.map((row) => (
+          <ConflictRow key={row.name} row={row} conflict={conflict} answer={known} change={change} byProperty={byProperty} />
+        ))}
+      </div>
+      {isPreviewed && (
+        <pre className="source inset" tabIndex={0} aria-label="Preview">
+          <bdi>{tellPreview(conflict, answer)}</bdi>
+        </pre>
+      )}
+    </details>
+  );
+}
+
+function tellPreview(conflict: Conflict, answer: Answer | undefined): string {
+  const image = previewAnswer(conflict, answer);
+  if (image === undefined) return "Nothing is chosen yet.";
+  return image === null ? "It will not be there." : JSON.stringify(image.properties, null, 2).slice(0, 100_000);
+}
+
+function ConflictRow({ row, conflict, answer, change, byProperty }: { row: Row; conflict: Conflict; answer: Answer; change: (answer: Answer) => void; byProperty: boolean }) {
+  const choice = answer.properties[row.name];
+  const canChoose = byProperty && row.isInConflict;
+  const set = (value: { from: Side } | { value: Value }) => change({ whole: null, properties: { ...answer.properties, [row.name]: value } });
+  const group = `${conflictKey(conflict)} ${row.name}`;
+  const result = resultOf(conflict, row, answer);
+  return (
+    <>
+      <div className="property">
+        {row.name}
+        {row.isInConflict && <span className="hidden"> (in conflict)</span>}
+      </div>
+      {SIDES.map((side) => {
+        const isChosen = choice !== undefined && "from" in choice && choice.from === side;
+        const value = <ShownValue value={row[side]} most={160} />;
+        return (
+          <div key={side} data-side={side} className={isChosen || answer.whole === side ? "chosen-side" : undefined}>
+            {canChoose ? (
+              <label className="choice">
+                <input type="radio" name={group} checked={isChosen} onChange={() => set({ from: side })} aria-label={`${row.name}: ${side}`} />
+                {value}
+              </label>
+            ) : (
+              value
+            )}
+          </div>
+        );
+      })}
+      <div data-side="result">{canChoose ? <Edited row={row} value={result} isOwn={choice !== undefined && "value" in choice} set={(value) => set({ value })} /> : <ShownValue value={result} most={160} />}</div>
+    </>
+  );
+}
+
+/** The value that will be there; it can be written by hand. */
+function Edited({ row, value, isOwn, set }: { row: Row; value: Value | undefined; isOwn: boolean; set: (value: Value) => void }) {
+  const [text, setText] = useState<string | null>(null);
+  const [error, setError] = useState("");
+  const sample = row.ours ?? row.theirs ?? row.base;
+  useEffect(() => setText(null), [value]);
+  if (isBlob(sample)) return <ShownValue value={value} />;
+  const isText = typeof sample === "string" || sample === null || sample === undefined;
+  const shown = text ?? (value === undefined ? "" : value === null ? "" : isText && typeof value === "string" ? value : JSON.stringify(value));
+  const keep = () => {
+    if (text === null) return;
+    try {
+      set(text === "" ? null : isText ? text : (JSON.parse(text) as Value));
+      setError("");
+    } catch {
+      setError("This is not a value of the property.");
+    }
+  };
+  return (
+    <>
+      <input className="whole-width" aria-label={`Value of ${row.name}`} placeholder={value === null ? "null" : "choose or write"} value={shown.slice(0, 100_000)} onChange={(event) => setText(event.target.value)} onBlur={keep} onKeyDown={(event) => event.key === "Enter" && keep()} />
+      {isOwn && <span className="quiet small">written by hand</span>}
+      {error && <span className="error small">{error}</span>}
+    </>
+  );
+}
+
+/** A conflict of the graph itself: what is in conflict, and what stands in its way. */
+function InTheWay({ conflict, commits }: { conflict: Conflict; commits: Given["commits"] }) {
+  const view = useGraph();
+  const schema = useSchema();
+  const [picture, setPicture] = useState<Picture | null>(null);
+  const catalog = schema.value?.catalog;
+  useEffect(() => {
+    if (!catalog) return undefined;
+    let isCurrent = true;
+    const draw = async () => {
+      const made = drawConflict(conflict, catalog);
+      for (const node of [...made.nodes.values()].slice(0, 4)) {
+        for (const snapshot of [commits.ours, commits.theirs]) {
+          const told = await view.session.client.listEdges({ graph: view.graph, type: node.type, id: node.id, limit: 8, snapshot }).catch(() => null);
+          if (told) addRecords(made, catalog, told.edges as unknown as EdgeRecord[], "context");
+        }
+      }
+      if (isCurrent) setPicture(made);
+    };
+    void draw();
+    return () => {
+      isCurrent = false;
+    };
+  }, [conflict, catalog]);
+  if (!picture || picture.nodes.size === 0) return null;
+  return (
+    <div className="nothing">
+      <PictureView picture={picture} chosen={null} choose={() => undefined} />
+    </div>
+  );
+}
+
+export function drawConflict(conflict: Conflict, catalog: Catalog): Picture {
+  const picture = emptyPicture();
+  const edge = catalog.edges.find((item) => item.name === conflict.type_name);
+  if (edge) {
+    const images = SIDES.map((side) => conflict[side]?.endpoints).filter((ends) => ends !== undefined);
+    const listed = conflict.entities.map((item) => (typeof item === "string" ? item : item.id));
+    for (const ends of images) addEdge(picture, catalog, edge.name, conflict.entity_id || JSON.stringify([ends.from, ends.to]), ends.from, ends.to, "blocked");
+    for (const id of [conflict.entity_id, ...listed]) {
+      const ends = readEnds(id);
+      if (ends) addEdge(picture, catalog, edge.name, id, ends[0], ends[1], "blocked");
+    }
+    const gone = images.filter((ends, at) => images.findIndex((other) => isSame(other as unknown as Value, ends as unknown as Value)) === at);
+    for (const ends of gone) {
+      if (conflict.kind === "OrphanEdge") for (const node of picture.nodes.values()) if (node.id === ends.from || node.id === ends.to) node.mark = conflict.message.includes(`'${node.id}'`) ? "delete" : node.mark;
+    }
+    return picture;
+  }
+  if (catalog.nodes.some((item) => item.name === conflict.type_name)) {
+    for (const item of [conflict.entity_id, ...conflict.entities]) {
+      const id = typeof item === "string" ? item : item.id;
+      if (id) addNode(picture, conflict.type_name, id, "blocked");
+    }
+  }
+  return picture;
+}
+
+function readEnds(id: string): [string, string] | null {
+  try {
+    const found = JSON.parse(id) as unknown;
+    return Array.isArray(found) && typeof found[0] === "string" && typeof found[1] === "string" ? [found[0], found[1]] : null;
+  } catch {
+    return null;
+  }
+}
