@@ -196,7 +196,7 @@ class Reader:
 
     def _views(self, snapshot: Snapshot) -> Views:
         """Return the views of a commit, the same for reads that follow each other."""
-        name = snapshot.commit_id
+        name = snapshot.view_id
         return self._recent.get(name) or self._recent.setdefault(name, Views(snapshot, self._memory))
 
     def _prepare(
@@ -207,7 +207,7 @@ class Reader:
         plan = self._plans.get(
             query,
             request.optimise,
-            snapshot.commit_id,
+            snapshot.view_id,
             views.changes,
             lambda: _statistics(snapshot),
             views,

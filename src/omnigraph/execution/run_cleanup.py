@@ -25,7 +25,7 @@ def run_cleanup(
     graph._allow("admin")
     if not dry_run:
         graph._must_be_writable()
-    core = graph._core
+    core = graph._whole
     said = storable("message", message, core.settings.commit_text_bytes)
     request = CleanupRequest(read_limits(keep, older_than), graph.actor, said, dry_run)
     if not dry_run:

@@ -14,13 +14,13 @@ from omnigraph.graph.handle_commits import Commits
 from omnigraph.graph.handle_tags import Tags
 from omnigraph.graph.manifest.record import CommitClass, storable, storable_metadata
 from omnigraph.graph.manifest.refs import MAIN
-from omnigraph.graph.open_graph import OpenGraph
+from omnigraph.graph.open_graph import CHANGE, READ, OpenGraph
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.write.commit import commit
 from omnigraph.graph.write.keys import check_key
 from omnigraph.graph.write.unnamed import commit_to_fork
-from omnigraph.graph.write.work import CommitRequest, CommitWork
+from omnigraph.graph.write.work import CommitRequest, CommitWork, WriteGuard
 
 if TYPE_CHECKING:
     from omnigraph.policy.gate import Gate
@@ -49,7 +49,16 @@ class Graph(OpenGraph):
         """Return a read-only Lance namespace of a branch's head, for other tools that read Lance."""
         from omnigraph.storage.public_namespace import PublicNamespace
 
-        return PublicNamespace(self.snapshot(branch).namespace)
+        pinned = self.snapshot(branch).namespace
+        pinned.refuse_restricted()
+        return PublicNamespace(pinned)
+
+    def _guard(self) -> WriteGuard | None:
+        if self._core.sight is None:
+            return None
+        from omnigraph.graph.changes.write_guard import DataGuard
+
+        return DataGuard(self._whole, self._whole.seen_by(self.policy, self.actor, READ, CHANGE), self.actor)
 
     def __enter__(self) -> Self:
         return self
@@ -99,6 +108,7 @@ class Graph(OpenGraph):
             staged_behind,
             lasting,
             storable_metadata(metadata, self.settings.commit_text_bytes),
+            guard=self._guard(),
         )
         truth, settings = self._core.truth, self._core.settings
         tries = 0 if branch is None or from_branch is None else _MAX_FORK_ATTEMPTS

@@ -148,7 +148,7 @@ class Branches:
         target = find_revision(self._graph._core.truth, commit, request.branch, self._graph._access())
         if target.schema != self._graph._core.truth.state(own).head.schema:
             self._graph._allow("schema_apply", target=own)
-        return merging.reset_branch(self._graph._core, target, request, dry_run)
+        return merging.reset_branch(self._graph._whole, target, request, dry_run)
 
     def merge(
         self,
@@ -172,7 +172,7 @@ class Branches:
         options = merging.options(strategy, resolutions)
         request = self._graph._request(into, message, dry_run, idempotency_key, metadata)
         done = self._delete if delete_branch else None
-        return merging.merge_branch(self._graph._core, normalise(source), request, options, dry_run, done)
+        return merging.merge_branch(self._graph._whole, normalise(source), request, options, dry_run, done)
 
     def rebase(
         self,
@@ -198,9 +198,10 @@ class Branches:
                 "open the graph with read_only=False"
             )
         self._graph._must_be_writable()
+        self._graph._must_see_all("a rebase")
         options = run.options(strategy, resolutions)
         return rebase.rebase_branch(
-            self._graph._core, normalise(name), normalise(onto), self._graph.actor, options, dry_run
+            self._graph._whole, normalise(name), normalise(onto), self._graph.actor, options, dry_run
         )
 
     def _allow_merge(self, source: str, into: str, dry_run: bool) -> None:

@@ -40,9 +40,9 @@ class Commits:
         if start is None:
             self._graph._allow("read", self._graph._own(branch))
         head = self._graph._state(branch).head if start is None else self._graph.find(start)
-        access = self._graph._access()
+        access, core = self._graph._access(), self._graph._core
         sees = None if access is None else access.sees
-        return history.list_commits(self._graph._core.truth, head, limit, actor, where, sees)
+        return history.list_commits(core.truth, head, limit, actor, where, sees, measures=core.sight is None)
 
     def changes(
         self,
@@ -65,7 +65,7 @@ class Commits:
 
     def show(self, id: str) -> Commit:
         """Return one commit, of any branch."""
-        return Commit.of(self._graph.find(id))
+        return self._graph._core.commit_of(self._graph.find(id))
 
     def revert(
         self,
@@ -117,4 +117,4 @@ class Commits:
             self._graph._allow("schema_apply", target=own)
         said = picked.message if message is None else message
         request = self._graph._request(branch, said, dry_run, metadata=metadata)
-        return merging.pick_commit(self._graph._core, picked, request, options, dry_run, undo)
+        return merging.pick_commit(self._graph._whole, picked, request, options, dry_run, undo)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
@@ -18,6 +18,8 @@ from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 
 _SHOWN_CHARACTERS = 60
+_MEASURED = ("load.", "merge.")
+"""How the names begin under which loads and merges note what they did."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -57,6 +59,11 @@ class Commit:
             metadata=dict(record.metadata),
         )
 
+    def without_measures(self) -> Commit:
+        """Return the commit without what the engine has measured: that tells of hidden rows, too."""
+        kept = {name: value for name, value in self.metadata.items() if not name.startswith(_MEASURED)}
+        return self if len(kept) == len(self.metadata) else replace(self, metadata=kept)
+
     def __repr__(self) -> str:
         who = f", by {shorten(self.actor, _SHOWN_CHARACTERS)!r}" if self.actor is not None else ""
         why = f", {shorten(self.message, _SHOWN_CHARACTERS)!r}" if self.message is not None else ""
@@ -77,19 +84,22 @@ def list_commits(
     actor: str | None = None,
     where: Mapping[str, str] | None = None,
     sees: Callable[[CommitRecord], bool] | None = None,
+    measures: bool = True,
 ) -> list[Commit]:
     """Return the commits reachable from a record, newest first; `where` says what their metadata must be.
 
-    With `sees` only those that it says yes to.
+    With `sees` only those that it says yes to. Without `measures` they are as for who does not see all data.
     """
     wanted_metadata = _metadata_items(where)
     if limit is not None and (not _is_whole(limit) or limit < 0):
         raise BadInput(f"limit is {limit!r}: it must be a whole number of 0 or more", limit=limit)
+    seen = (record for record in lineage.history(truth.chains, head) if sees is None or sees(record))
+    every = map(Commit.of, seen)
+    told = every if measures else (commit.without_measures() for commit in every)
     wanted = (
-        Commit.of(record)
-        for record in lineage.history(truth.chains, head)
-        if (actor is None or record.actor == actor) and wanted_metadata <= record.metadata.items()
-        if sees is None or sees(record)
+        commit
+        for commit in told
+        if (actor is None or commit.actor == actor) and wanted_metadata <= commit.metadata.items()
     )
     return list(islice(wanted, limit))  # it does not look behind the last one
 

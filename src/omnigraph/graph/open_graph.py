@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from omnigraph.base.errors import BadInput, CorruptState, ReadOnly
+from omnigraph.base.errors import BadInput, CorruptState, PolicyDenied, ReadOnly
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.stored.queries import QuerySet
@@ -26,10 +26,13 @@ from omnigraph.graph.revisions import find_revision
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.tags import find_tagged
 from omnigraph.graph.write.keys import check_key
-from omnigraph.graph.write.work import CommitRequest
+from omnigraph.graph.write.work import CommitRequest, WriteGuard
 
 if TYPE_CHECKING:
     from omnigraph.policy.gate import Gate
+
+READ, CHANGE = "read", "change"
+"""The actions of who looks at data, and of who writes."""
 
 
 @dataclass(slots=True)
@@ -51,7 +54,10 @@ class OpenGraph:
         actor: str | None = None,
         policy: Gate | None = None,
     ) -> None:
-        self._core = core
+        self._whole = core.whole
+        """The graph with all that there is, for writers, merges and maintenance."""
+        self._core = core.seen_by(policy, actor, READ)
+        """The graph as its actor sees it, for every answer."""
         self.policy = policy
         """What this handle's actor may do; None where everything may be done."""
         self.branch = normalise(branch)
@@ -231,6 +237,13 @@ class OpenGraph:
         """Return the compiled schema with this address."""
         return self._core.schemas.get(schema).catalog
 
+    def seen_catalog(self, catalog: Catalog, branch: str | None = None) -> Catalog:
+        """Return the schema of a branch as the actor sees it who writes there."""
+        if self._core.sight is None:
+            return catalog
+        rules = self._core.rules_at(self._state(branch).head)
+        return catalog if rules is None else self._core.seen_catalogs.get(catalog, rules)
+
     def _request(
         self,
         branch: str | None,
@@ -253,7 +266,23 @@ class OpenGraph:
             incarnation=ref.incarnation,
             key=check_key(self._key if key is None else key),
             metadata=storable_metadata(metadata, limit),
+            guard=self._guard(),
         )
+
+    def _guard(self) -> WriteGuard | None:
+        """Return who judges what this handle commits; None where everything may be changed."""
+        if self._core.sight is None:
+            return None
+        raise PolicyDenied("the policy has rules about data: write through a `Graph`", actor=self.actor)
+
+    def _must_see_all(self, what: str, branch: str | None = None) -> None:
+        """Refuse what takes in all data at once, when its actor does not see all of it."""
+        if self._core.sight is not None and self._core.rules_at(self._state(branch).head) is not None:
+            raise PolicyDenied(
+                f"{what} takes in all data, and the policy has rules about data for this actor",
+                actor=self.actor,
+                branch=self.branch if branch is None else branch,
+            )
 
     def _must_be_writable(self) -> None:
         if self.read_only:

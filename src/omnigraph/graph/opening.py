@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from omnigraph.base import clock
 from omnigraph.base.errors import AlreadyExists, BadInput, CorruptState, NotAGraph
@@ -13,9 +13,12 @@ from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder, EmbeddingChoice
+from omnigraph.graph.branches.sight import SeenCatalogs, Sight
+from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.layout import RESTORE_CLAIM, STAMP, table_identity, table_location
 from omnigraph.graph.manifest.migrations import migrate
+from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
 from omnigraph.graph.manifest.stamp import Stamp, read_stamp, write_stamp
 from omnigraph.graph.manifest.truth import Truth
@@ -24,12 +27,16 @@ from omnigraph.graph.publish.chain_ends import put_genesis
 from omnigraph.graph.publish.plan import WrittenTable
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.roots import holds_commits, refuse_others_files, refuse_remains
+from omnigraph.policy.data.rules import DataRules
 from omnigraph.storage.files.reserve import keep_reserve
-from omnigraph.storage.namespace import PinnedTable, WriteAttempt
+from omnigraph.storage.namespace import PinnedTable, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables.staging import create_table
 from omnigraph.storage.tables.table import TableCache
 from omnigraph.storage.versions.durability import sync_staged
+
+if TYPE_CHECKING:
+    from omnigraph.policy.gate import Gate
 
 
 @dataclass(frozen=True)
@@ -40,12 +47,55 @@ class Core:
     settings: Settings
     embedder: Embedder
     """What turns texts into vectors."""
+    sight: Sight | None = None
+    """What its reader sees; None for all that there is."""
 
     def __reduce__(self) -> NoReturn:
         raise BadInput(
             "what reads from an open graph cannot be pickled, since it would take open files along: pickle "
             "the graph's handle, which opens it again there, or what was read"
         )
+
+    def seen_by(self, policy: Gate | None, actor: str | None, *actions: str) -> Core:
+        """Return the same graph as an actor sees it that does something; nothing is read twice."""
+        if policy is None or not policy.has_data_rules:
+            return self.whole
+        sight = Sight(policy, actor, actions, self.truth, self.schemas)
+        seen = replace(self, sight=sight)
+        for name in ("tables", "schemas", "seen_catalogs"):
+            seen.__dict__[name] = getattr(self, name)
+        seen.__dict__["whole"] = self.whole
+        return seen
+
+    @cached_property
+    def whole(self) -> Core:
+        """The graph with all that there is: for writers, merges and maintenance, never for answers."""
+        return self
+
+    def rules_at(self, record: CommitRecord) -> DataRules | None:
+        """Return what is seen of a commit; None for everything."""
+        return None if self.sight is None else self.sight.rules_at(record)
+
+    def catalog_at(self, record: CommitRecord) -> Catalog:
+        """Return the compiled schema of a commit, without what is not seen."""
+        catalog, rules = self.schemas.get(record.schema).catalog, self.rules_at(record)
+        return catalog if rules is None else self.seen_catalogs.get(catalog, rules)
+
+    def commit_of(self, record: CommitRecord) -> Commit:
+        """Return a commit as users see it; who may not see all data is not told how much there was of it."""
+        return Commit.of(record) if self.sight is None else Commit.of(record).without_measures()
+
+    def view(self, record: CommitRecord) -> SnapshotNamespace:
+        """Return the tables of a commit by their keys, without what is not seen."""
+        pinned = {key: entry.pinned for key, entry in record.by_key().items()}
+        rules, store = self.rules_at(record), self.truth.store
+        hidden = {} if rules is None else rules.restrictions(self.schemas.get(record.schema).catalog)
+        return SnapshotNamespace(store.root_uri, store.lance_options(), pinned, hidden)
+
+    @cached_property
+    def seen_catalogs(self) -> SeenCatalogs:
+        """The catalogs of actors who do not see all properties."""
+        return SeenCatalogs()
 
     @cached_property
     def tables(self) -> TableCache:

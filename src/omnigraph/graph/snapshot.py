@@ -77,24 +77,34 @@ class Snapshot:
     @property
     def commit(self) -> Commit:
         """The commit itself."""
-        return Commit.of(self._record)
+        return self._core.commit_of(self._record)
 
     @property
     def tables(self) -> list[TableInfo]:
         """All tables, sorted by key."""
+        hides = self.namespace.restriction
         return [
-            TableInfo(entry.key, entry.rows, entry.pin.version) for entry in self._record.by_key().values()
+            TableInfo(key, entry.rows if hides(key) is None else self.table(key).count(), entry.pin.version)
+            for key, entry in self._record.by_key().items()
         ]
 
     @property
     def distinct(self) -> dict[str, Mapping[str, int]]:
-        """How many values columns were thought to have when their table was last optimized, by table key."""
-        return {entry.key: entry.distinct for entry in self._record.tables.values() if entry.distinct}
+        """How many values columns were thought to have when their table was last optimized, by table key.
+
+        What is known of tables of which something is hidden would tell of that, too, and is left out.
+        """
+        hides = self.namespace.restriction
+        return {
+            entry.key: entry.distinct
+            for entry in self._record.tables.values()
+            if entry.distinct and hides(entry.key) is None
+        }
 
     @property
     def catalog(self) -> Catalog:
         """The compiled schema at this commit."""
-        return self._core.schemas.get(self._record.schema).catalog
+        return self._core.catalog_at(self._record)
 
     @property
     def schema_source(self) -> str:
@@ -131,10 +141,24 @@ class Snapshot:
 
     @cached_property
     def namespace(self) -> SnapshotNamespace:
-        """A read-only Lance namespace of this snapshot; table ids are the keys."""
-        store = self._core.truth.store
-        pinned = {key: entry.pinned for key, entry in self._record.by_key().items()}
-        return SnapshotNamespace(store.root_uri, store.lance_options(), pinned)
+        """The tables as the reader of this snapshot sees them, by their keys; Lance gets whole ones only."""
+        return self._core.view(self._record)
+
+    @cached_property
+    def sight(self) -> str:
+        """A hash of what its reader sees; empty when that is everything."""
+        rules = self._core.rules_at(self._record)
+        return "" if rules is None else rules.digest
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether its reader sees everything."""
+        return not self.sight
+
+    @property
+    def view_id(self) -> str:
+        """What tells this view from those of other commits, and of those who see other things of this one."""
+        return self.commit_id if self.sees_all else f"{self.commit_id}?{self.sight}"
 
     def __repr__(self) -> str:
         return f"Snapshot(branch={self.branch!r}, version={self.version}, commit={self.commit_id})"

@@ -10,10 +10,12 @@ from omnigraph.base.lru import Lru
 from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_TARGET, BranchScope
 from omnigraph.policy.bundle import Bundle
 from omnigraph.policy.cedar import AccessRequest, Policies
+from omnigraph.policy.data.section import DataPolicy, WhoAsks
 from omnigraph.policy.invocation import current_query
 
 if TYPE_CHECKING:
     from omnigraph.compiler.catalog.model import Catalog
+    from omnigraph.policy.data.rules import DataRules
 
 _KEPT_DECISIONS = 10_000
 
@@ -35,6 +37,7 @@ class Gate:
         self.bundle = bundle
         self.graph = graph
         self._policies = Policies(bundle, graph)
+        self._data = None if bundle.data is None else DataPolicy.read(bundle.data, bundle.groups)
         self._decided: Lru[AccessRequest, tuple[bool, str | None]] = Lru(_KEPT_DECISIONS)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -106,16 +109,28 @@ class Gate:
     def _scope_of(self, branch: str | None) -> BranchScope | None:
         return None if branch is None else self.bundle.scope_of(branch)
 
-    def rules_for(self, actor: str | None, action: str, branch: str, catalog: Catalog) -> Any:
-        """Return what an actor may see or change of the data of a branch; None when no rule says anything."""
-        if self.bundle.data is None:
+    @property
+    def has_data_rules(self) -> bool:
+        """Whether anything may be hidden of data from somebody."""
+        return self.bundle.data is not None
+
+    def rules_for(self, actor: str | None, action: str, branch: str, catalog: Catalog) -> DataRules | None:
+        """Return what an actor may see or change of the data of a branch; None when that is everything."""
+        if self._data is None:
             return None
-        raise PolicyDenied(
-            "the policy has rules about data, which this release cannot apply: nothing is allowed",
-            action=action,
-            branch=branch,
-            actor=actor,
+        if actor is None or actor not in self.bundle.members:
+            raise PolicyDenied(
+                f"the policy does not know the actor {actor!r}", action=action, branch=branch, actor=actor
+            )
+        who = WhoAsks(
+            actor,
+            action,
+            self.bundle.entities,
+            self.bundle.members[actor],
+            branch,
+            self.bundle.scope_of(branch) is not BranchScope.UNPROTECTED,
         )
+        return self._data.rules_for(who, catalog)
 
     def _decide(
         self,

@@ -34,7 +34,8 @@ def run_repair(graph: Graph, confirm: bool, scrub: bool, progress: Progress | No
     graph._allow("admin")
     if confirm:
         graph._must_be_writable()
-    return repair(graph._core, confirm, scrub, progress)
+    graph._must_see_all("a repair")
+    return repair(graph._whole, confirm, scrub, progress)
 
 
 def _estimate(graph: Graph, branch: str | None) -> Estimate:

@@ -51,6 +51,7 @@ class SchemaHandle:
         self, text_or_path: str | Path, allow_data_loss: bool = False, *, mode: SchemaMode = "replace"
     ) -> MigrationPlan:
         """Return the steps that would lead to another schema; nothing is changed. See `apply` for `mode`."""
+        self._graph._must_see_all("a change of the schema")
         desired = desire_schema(text_or_path, mode, allow_data_loss=allow_data_loss)
         snapshot = self._graph.snapshot()
         return plan_schema(desired, snapshot.catalog, snapshot.schema_source)
@@ -75,6 +76,7 @@ class SchemaHandle:
         is refused, unless `allow_broken_queries` is given.
         """
         self._graph._allow("schema_apply", target=self._graph.branch)
+        self._graph._must_see_all("a change of the schema")
         desired = desire_schema(text_or_path, mode, allow_drop=allow_drop, allow_data_loss=allow_data_loss)
         work = SchemaApplication(desired, self._graph.schemas, allow_broken_queries=allow_broken_queries)
         published = self._graph.commit_work(
@@ -90,7 +92,7 @@ class SchemaHandle:
             return SchemaApply(True, published.commit, steps, [_MAY_BE_LEFT] if left else [])
         warnings = list(work.plan.warnings)
         if published is not None and published.record is not None and allow_data_loss:
-            if not reclaim_dropped(self._graph._core, published.record, work.before, work.plan):
+            if not reclaim_dropped(self._graph._whole, published.record, work.before, work.plan):
                 warnings.append(_MAY_BE_LEFT)
             self._graph.close()  # what is gone must not be read from memory either
         steps = [step.to_json() for step in work.plan.steps]

@@ -27,7 +27,7 @@ def share_graph(
     is that of the graph, unless another is given.
     """
     on = graph.branch if branch is None else branch
-    other = Graph(graph._core, on, graph.read_only, actor, policy=graph.policy if policy is None else policy)
+    other = Graph(graph._whole, on, graph.read_only, actor, policy=graph.policy if policy is None else policy)
     other.__dict__["_reader"] = graph._reader
     other._caches = graph._caches
     other.declared_queries = graph.declared_queries

@@ -11,17 +11,19 @@ inherit from and to answer with is a generated REST client, whose import alone t
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from omnigraph.base.errors import NotFound, ReadOnly
+from omnigraph.base.errors import NotFound, PolicyDenied, ReadOnly
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.storage.format.digests import digest_of
 from omnigraph.storage.format.manifests import manifests
 from omnigraph.storage.format.table_folder import TableFolder
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.restrictions.restriction import Restriction
 
 PINS = "_pins"
 """The folder of a table that holds its pins."""
@@ -63,11 +65,45 @@ class Location:
 class SnapshotNamespace:
     """A read-only view of tables at fixed pins, by table id; cheap to make, safe to pickle."""
 
-    def __init__(self, root_uri: str, options: Mapping[str, str], tables: Mapping[str, PinnedTable]) -> None:
+    def __init__(
+        self,
+        root_uri: str,
+        options: Mapping[str, str],
+        tables: Mapping[str, PinnedTable],
+        restrictions: Mapping[str, Restriction] | None = None,
+    ) -> None:
+        """Take the tables, and what of them is hidden from whoever reads through this view."""
         self._root_uri = root_uri.rstrip("/")
         self._options = dict(options)
         self._tables = dict(tables)
+        self._restrictions = dict(restrictions or {})
         self._id = f"omnigraph-{new_ulid()}"
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether anything is hidden from whoever reads through this view."""
+        return bool(self._restrictions)
+
+    def restriction(self, table_id: str) -> Restriction | None:
+        """Return what is hidden of a table; None when all of it may be seen."""
+        return self._restrictions.get(table_id)
+
+    def without_restrictions(self) -> SnapshotNamespace:
+        """Return the view that hides nothing, to find out what is hidden."""
+        return SnapshotNamespace(self._root_uri, self._options, self._tables)
+
+    def sight(self, table_id: str) -> str:
+        """Return what tells the rows that are seen of a table from what others see; empty for all rows.
+
+        It names the versions of the tables whose hidden rows hide rows of this one.
+        """
+        restriction = self._restrictions.get(table_id)
+        if restriction is None:
+            return ""
+        said = [restriction.rows.digest if restriction.rows else "", *sorted(restriction.hidden_columns)]
+        for item in restriction.references:
+            said += [item.column, item.table, self.pin_path(item.table)]
+        return hashlib.sha256("\0".join(said).encode()).hexdigest()
 
     def namespace_id(self) -> str:
         """Return a name that is unique to this view."""
@@ -83,11 +119,15 @@ class SnapshotNamespace:
         return self._table(table_id)
 
     def pin_path(self, table_id: str) -> str:
-        """Return the path, below the root, of the manifest that this view pins for a table."""
+        """Return the path, below the root, of the manifest that this view pins for a table.
+
+        Where something is hidden, it says what: equal paths are tables with the same rows.
+        """
         table = self._table(table_id)
         if table.pin is None:
             raise NotFound(f"table {table_id!r} has no version yet", table=table_id)
-        return f"{table.location}/{table.pin.path}"
+        sight = self.sight(table_id)
+        return f"{table.location}/{table.pin.path}" + (f"?{sight}" if sight else "")
 
     def newest_pin(self, table_id: str) -> Pin | None:
         """Return the newest version that this view has of a table; None while it is being created."""
@@ -101,12 +141,22 @@ class SnapshotNamespace:
         """Return the address of a table's folder."""
         return f"{self._root_uri}/{self._table(table_id).location}"
 
+    def refuse_restricted(self) -> None:
+        """Refuse to tell anybody where tables lie of which something is hidden: the files have all of it."""
+        if self.is_restricted:
+            raise PolicyDenied(
+                "the policy has rules about data for this actor: tables cannot be read as a whole; query or "
+                "export the graph instead"
+            )
+
     def describe_table(self, request: Any) -> Location:
         """Tell Lance where the table lies and that its versions are ours."""
+        self.refuse_restricted()
         return Location(self.table_uri(_table_id(request)), self._options or None)
 
     def list_table_versions(self, request: Any) -> Any:
         """List the versions of a table, newest first."""
+        self.refuse_restricted()
         table_id = _table_id(request)
         return {
             "versions": [
@@ -117,6 +167,7 @@ class SnapshotNamespace:
 
     def describe_table_version(self, request: Any) -> Any:
         """Return one version of a table."""
+        self.refuse_restricted()
         table_id = _table_id(request)
         for pin in self._versions(table_id):
             if pin.version == request["version"]:

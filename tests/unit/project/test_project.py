@@ -128,6 +128,7 @@ def test_only_the_publisher_puts_commit_records() -> None:
 AT_HOME = {
     "lance": {"storage"},
     "compiler": {
+        "policy",
         "storage",
         "graph",
         "execution",

@@ -41,6 +41,7 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.model.arrow_values import rows_to_arrow
 from omnigraph.graph.model.columns import table_schema
+from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, show_value
 from omnigraph.graph.write.integrity.stored import BranchRows
@@ -85,8 +86,11 @@ class MutationWork:
         vectors: RowVectors,
         solve: Callable[[BranchState, ReadQuery], Sequence[pa.Array]],
         retries: int = 0,
+        snapshot_of: Callable[[BranchState], Snapshot] | None = None,
     ) -> None:
         """Take how to find a schema by address, how to compile and bind the query for it, and how to read.
+
+        `snapshot_of` says what the actor sees of a state: statements select no other rows.
 
         `retries` says how often statements may be evaluated anew when another writer has changed their rows.
         """
@@ -95,6 +99,7 @@ class MutationWork:
         self._row_limit = row_limit
         self._vectors = vectors
         self._solve = solve
+        self._snapshot_of = snapshot_of
         self._minted: dict[tuple[int, int], str] = {}
         self._staged = StagedRows()
         self._selected = SelectedRows(retries)
@@ -114,7 +119,9 @@ class MutationWork:
     def apply(self, base: WriteBase) -> None:
         """Run the statements, check the result, stage it."""
         self.affected_nodes = self.affected_edges = 0
-        run = _MutationRun(self._catalog, base, self._minted, self._vectors, self._find_matches(base))
+        seen = None if self._snapshot_of is None else self._snapshot_of(base.state)
+        matches = self._find_matches(base)
+        run = _MutationRun(self._catalog, base, self._minted, self._vectors, matches, seen)
         for place, statement in enumerate(self._query.statements):
             count, cascaded = run.run_statement(place, statement)
             if _is_node(statement):
@@ -174,7 +181,9 @@ class _MutationRun:
         minted: dict[tuple[int, int], str],
         vectors: RowVectors,
         matched: MatchedRows | None,
+        seen: Snapshot | None,
     ) -> None:
+        self._seen = None if seen is None or seen.sees_all else seen
         self._catalog, self._base, self._minted, self._vectors = catalog, base, minted, vectors
         self._matched = matched
         self.pending: dict[str, PendingTable] = {}
@@ -310,7 +319,7 @@ class _MutationRun:
 
     def _pending_table(self, kind: str, name: str) -> PendingTable:
         table = self._node(name) if kind == "node" else self._edge(name)
-        return self.pending.setdefault(table.table_key, PendingTable(table, self._base))
+        return self.pending.setdefault(table.table_key, PendingTable(table, self._base, self._seen))
 
     def _node(self, name: str) -> TableType:
         found = self._catalog.node(name)

@@ -19,6 +19,7 @@ from omnigraph.execution.query_cache import compile_cached
 from omnigraph.execution.read import Reader
 from omnigraph.execution.write.assigned_values import compute_given
 from omnigraph.execution.write.mutate import Mutation, MutationWork
+from omnigraph.execution.write.unseen_properties import fill_unseen_properties
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.truth import BranchState
 
@@ -43,19 +44,23 @@ def run_mutation(
         raise BadInput(f"retry is {retry!r}: it must be a whole number of at least 0")
     now = clock.current().now_us() // 1000
 
-    def bind(catalog: Catalog) -> WriteQuery:
+    def bind(whole: Catalog) -> WriteQuery:
+        catalog = graph.seen_catalog(whole, branch)
         query = compile_cached(text, catalog, name, "mutation")
         assert isinstance(query, WriteQuery)
         given = decode_params(params, [(item.name, item.type) for item in query.parameters])
         bound = compute_given(bind_write(query, given, now))
-        return embed_writes(bound, catalog, graph.embedder, vectors.warnings)
+        return embed_writes(
+            fill_unseen_properties(bound, catalog, whole), whole, graph.embedder, vectors.warnings
+        )
 
     def solve(state: BranchState, match: ReadQuery) -> Sequence[pa.Array]:
         reads = reader if reader is not None else Reader(graph.settings)
         return reads.solve(graph.snapshot_of(state), match)
 
     vectors = RowVectors(graph.embedder)
-    work = MutationWork(graph.catalog_at, bind, graph.settings.mutation_rows, vectors, solve, retry)
+    rows = graph.settings.mutation_rows
+    work = MutationWork(graph.catalog_at, bind, rows, vectors, solve, retry, graph.snapshot_of)
     published = graph.commit_work(
         work,
         branch=branch,

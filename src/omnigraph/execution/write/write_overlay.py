@@ -18,9 +18,11 @@ from omnigraph.execution.conditions import column_name, columns_of, evaluate
 from omnigraph.execution.write.selected_rows import Selection
 from omnigraph.graph.model.arrow_values import rows_to_arrow, to_arrow, to_plain
 from omnigraph.graph.model.columns import is_blob_property, table_schema
+from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.write_state import WriteBase
+from omnigraph.storage.filters import OneOf
 from omnigraph.storage.tables.columns import LAST_CHANGED
 
 _MAX_ROWS_READ_WHOLE = 10_000
@@ -48,6 +50,8 @@ class PendingTable:
 
     table: TableType
     base: WriteBase
+    seen: Snapshot | None = None
+    """What the actor sees, where that is not everything: no other stored row is selected."""
     removed: dict[str, None] = field(default_factory=dict)
     fresh: bool = True
     """Whether every pending row has an id that was minted here, so that it is not stored."""
@@ -181,6 +185,10 @@ class PendingTable:
             ids = candidates.filter(evaluate(where, candidates))["id"].combine_chunks()
             rows = stored.rows_where(key, "id", ids, columns)
         rows = rows.filter(evaluate(where, rows))
+        if self.seen is not None and rows.num_rows:
+            wanted = OneOf("id", rows["id"])
+            there = self.seen.table(key).scan(["id"], wanted)["id"].combine_chunks()
+            rows = rows.filter(pc.is_in(rows["id"], value_set=there))
         hidden = pa.array([*self.rows()["id"].to_pylist(), *self.removed], pa.string())
         return rows.filter(pc.invert(pc.is_in(rows["id"], hidden))) if len(hidden) else rows
 

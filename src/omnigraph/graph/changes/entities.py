@@ -139,8 +139,13 @@ class EntityComparison:
         if self.before is None:
             return False
         old, new = self.before.tables.get(identity), self.after.tables.get(identity)
-        same = old is not None and new is not None and old.changed_by == new.changed_by
-        return same and same_schema(self.before.schema, self.after.schema)
+        if old is None or new is None or old.changed_by != new.changed_by:
+            return False
+        if not same_schema(self.before.schema, self.after.schema):
+            return False
+        if self.core.sight is None:
+            return True
+        return self.core.view(self.before).sight(old.key) == self.core.view(self.after).sight(new.key)
 
     def _is_one_table(self, old: TableType, new: TableType) -> bool:
         if old.kind != new.kind:
@@ -202,7 +207,7 @@ class EntityComparison:
         return self._catalog(base).last_id
 
     def _catalog(self, record: CommitRecord | None) -> Catalog:
-        return self.core.schemas.get(record.schema).catalog if record is not None else Catalog()
+        return self.core.catalog_at(record) if record is not None else Catalog()
 
     def _in_order(self, rows: ChangedRows) -> _EntityLine:
         """Return the wanted changes of a piece, sorted by id."""

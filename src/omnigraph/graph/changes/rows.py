@@ -188,7 +188,7 @@ def _candidates(
 def _is_unchanged(before: TableVersion, after: TableVersion) -> bool:
     # Maintenance keeps `changed_by`, so the same commit means the same rows.
     same = before.entry.changed_by == after.entry.changed_by or before.entry.pin == after.entry.pin
-    return same and same_columns(before.type, after.type)
+    return same and before.sight == after.sight and same_columns(before.type, after.type)
 
 
 def _moves_alike(before: TableVersion, after: TableVersion) -> bool:

@@ -15,7 +15,6 @@ from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.opening import Core
-from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables.deletions import ReadFile
 from omnigraph.storage.tables.table import Table
 from omnigraph.storage.versions.changes import find_rows, is_blob, take_rows
@@ -32,6 +31,8 @@ class TableVersion:
     rows: Table
     read: ReadFile
     """Gives the files of the table's folder."""
+    sight: str = ""
+    """What tells the rows that are seen of it from what others see; empty for all rows."""
 
     @staticmethod
     def of(core: Core, record: CommitRecord, identity: str) -> TableVersion | None:
@@ -39,12 +40,12 @@ class TableVersion:
         entry = record.tables.get(identity)
         if entry is None:
             return None
-        tables = core.schemas.get(record.schema).catalog.tables
+        tables = core.catalog_at(record).tables
         type_ = next(table for table in tables if table_identity(table) == identity)
         store = core.truth.store
-        view = SnapshotNamespace(store.root_uri, store.lance_options(), {entry.key: entry.pinned})
-        rows = core.tables.get(view, entry.key)
-        return TableVersion(entry, type_, rows, lambda path: store.get(f"{entry.location}/{path}"))
+        view = core.view(record)
+        rows, sight = core.tables.get(view, entry.key), view.sight(entry.key)
+        return TableVersion(entry, type_, rows, lambda path: store.get(f"{entry.location}/{path}"), sight)
 
     @property
     def columns(self) -> list[str]:

@@ -88,7 +88,8 @@ def merge_branch(
         theirs = taken[0].head
         return lambda ours: Sides(merge_base(core.truth.chains, ours, theirs), ours, theirs)
 
-    work = MergeWork(core, "merge", f"branch {source!r}", f"branch {request.branch!r}", capture, chosen)
+    target = f"branch {request.branch!r}"
+    work = MergeWork(core, "merge", f"branch {source!r}", target, capture, chosen, guard=request.guard)
     merged = _run(core, work, source, request, dry_run)
     if and_delete is None or dry_run:
         return merged
@@ -122,6 +123,7 @@ def pick_commit(
         lambda: lambda ours: Sides(base, ours, theirs),
         chosen,
         two_parents=False,
+        guard=request.guard,
     )
     return _run(core, work, picked.commit, request, dry_run)
 
@@ -136,6 +138,7 @@ def reset_branch(core: Core, target: CommitRecord, request: CommitRequest, dry_r
         lambda: lambda ours: Sides(ours, ours, target),
         options(Strategy.ENTITY, None),
         two_parents=False,
+        guard=request.guard,
     )
     return _run(core, work, target.commit, request, dry_run)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, replace
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.manifest.merge_base import Outcome, outcome_of
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
-from omnigraph.graph.merge.conflicts import as_error
+from omnigraph.graph.merge.conflicts import MergeConflict, as_error
 from omnigraph.graph.merge.images import storable
 from omnigraph.graph.merge.plan import (
     MergePlan,
@@ -27,6 +27,7 @@ from omnigraph.graph.opening import Core
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.parallel import side_by_side
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
+from omnigraph.graph.write.work import WriteGuard
 from omnigraph.graph.write.write_state import WriteBase
 
 CHANGES = ("inserted", "updated", "deleted")
@@ -54,12 +55,14 @@ class MergeWork:
         capture: Callable[[], Choose],
         options: Options,
         two_parents: bool = True,
+        guard: WriteGuard | None = None,
     ) -> None:
         """Take the names for messages, and what captures the source: called once, on a healed graph."""
         self.operation = operation
         self._core, self._options, self._two_parents = core, options, two_parents
         self._source, self._target = source, target
         self._capture = capture
+        self._guard = guard
         self._choose: Choose | None = None
         self._staged = StagedRows()
         self.plan: MergePlan | None = None
@@ -74,6 +77,14 @@ class MergeWork:
         """Return what the work would do to a state of the target; nothing is written."""
         assert self._choose is not None
         sides = self._choose(base.state.head)
+        if self._guard is None:
+            return self._plan(sides, base)
+        self._guard.check(sides.base, sides.theirs)
+        plan = self._plan(sides, base)
+        self._guard.require_sight((sides.base, sides.ours, sides.theirs), _list_entities(plan.conflicts))
+        return plan
+
+    def _plan(self, sides: Sides, base: WriteBase) -> MergePlan:
         outcome = outcome_of(sides.base, sides.ours, sides.theirs) if self._two_parents else Outcome.MERGED
         if outcome is Outcome.UP_TO_DATE:
             return MergePlan(sides, outcome)
@@ -165,3 +176,11 @@ class MergeWork:
 
 def _storable(delta: TableDelta) -> TableDelta:
     return replace(delta, rows=storable(delta.table, delta.rows))
+
+
+def _list_entities(conflicts: Iterable[MergeConflict]) -> Iterator[tuple[str, str]]:
+    """Yield the table key and id of every entity that conflicts show or name."""
+    for item in conflicts:
+        ids = item.entities if item.entity_id is None else (item.entity_id, *item.entities)
+        for id_ in ids:
+            yield f"{item.entity_kind}:{item.type_name}", id_

@@ -31,7 +31,7 @@ def rename_catalog(snapshot: Snapshot) -> Catalog:
     newer = snapshot._core.schemas.get(head.schema).catalog
     if not differ_in_names(own, newer):
         return own
-    key = (snapshot._core.truth.stamp.graph_id, snapshot.commit_id, f"{head.incarnation}:{head.schema}")
+    key = (snapshot._core.truth.stamp.graph_id, snapshot.view_id, f"{head.incarnation}:{head.schema}")
     found = _known.get(key)
     if found is None:
         # The first answer stays: compiled queries know a catalog by its place in memory.

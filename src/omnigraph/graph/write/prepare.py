@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cached_property
 
-from omnigraph.base.errors import CorruptState, HistoricalVersionReclaimed
+from omnigraph.base.errors import CorruptState, HistoricalVersionReclaimed, KeyConflict, ValidationError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_commit_id
 from omnigraph.base.settings import Settings
@@ -73,7 +73,8 @@ class Preparation:
 
     def stage(self) -> None:
         """Write data files."""
-        self.work.stage(self.base)
+        with self._without_stored_rows():
+            self.work.stage(self.base)
         hit(Failpoint.WRITE_AFTER_STAGE)
 
     def stand_on(self, state: BranchState) -> None:
@@ -100,11 +101,13 @@ class Preparation:
         self.base.move_to(state)
         self._hold.move_to(state.head)
         if schema_changed:
-            self.work.stage(self.base)
+            with self._without_stored_rows():
+                self.work.stage(self.base)
 
     def prepare(self, operation_id: str) -> PublishPlan:
         """Apply the work to the state at hand, and return what would publish it."""
-        self.work.apply(self.base)
+        with self._without_stored_rows():
+            self.work.apply(self.base)
         hit(Failpoint.WRITE_AFTER_ALL_TABLES)
         if self.is_logical:
             tidy(self.base, self.settings.small_fragments)
@@ -113,8 +116,21 @@ class Preparation:
             self.work.inspect(next_record(plan, self.state))
         if not all(self.truth.chains.holds(source, plan.writes) for source in plan.sources):
             raise swept_error(self.request.branch)  # what it takes over was dropped since it was chosen
+        guard = self.request.guard
+        if guard is not None and self.is_logical and plan.changes_something:
+            guard.check(self.state.head, next_record(plan, self.state))
         self.base.flush()
         return plan
+
+    @contextmanager
+    def _without_stored_rows(self) -> Iterator[None]:
+        """Let no error of the block tell of stored rows what the actor may not see."""
+        try:
+            yield
+        except (KeyConflict, ValidationError) as error:
+            if self.request.guard is None:
+                raise
+            raise self.request.guard.hide_stored_rows(error) from None
 
     def raise_if_swept(self, error: Exception, origin: BranchState) -> None:
         """Raise what became of the state that a write began from, when a cleanup took files of it."""

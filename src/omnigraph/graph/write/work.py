@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from omnigraph.base.errors import OmniError
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.write.write_state import WriteBase
 
@@ -69,6 +70,19 @@ class Restaging(Protocol):
         """Whether what was staged can be thrown away: `stage` reads everything anew."""
 
 
+class WriteGuard(Protocol):
+    """Who judges what a commit changes, whoever makes it: above all, what its actor does not see."""
+
+    def check(self, before: CommitRecord, after: CommitRecord) -> None:
+        """Raise PolicyDenied unless the actor may make one commit into the other."""
+
+    def hide_stored_rows(self, error: OmniError) -> OmniError:
+        """Return an error that tells nothing of stored rows, which the actor may not see."""
+
+    def require_sight(self, records: Sequence[CommitRecord], entities: Iterable[tuple[str, str]]) -> None:
+        """Raise PolicyDenied if the actor does not see some entities (table key and id) in a commit."""
+
+
 @dataclass(frozen=True, slots=True)
 class CommitRequest:
     """Who asks for a commit, where, and on which conditions."""
@@ -93,3 +107,5 @@ class CommitRequest:
     """What the caller notes in the commit beside the message."""
     proposal: str | None = None
     """The proposal that is merged: what the branch's protection demands is looked at by the work."""
+    guard: WriteGuard | None = None
+    """Who judges the commit; None where everything may be changed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, Literal
@@ -103,11 +104,15 @@ class Entity:
         It ends where it was inserted. With `earlier`, or when it is not there, what had the same id
         before is looked for as well: that takes a look at every older version of its type.
         """
-        return (step.describe() for step in islice(self._steps(earlier), limit))
+        for step in islice(self._steps(earlier), limit):
+            yield replace(step.describe(), commit=self._snapshot._core.commit_of(step.record))
 
     def blame(self) -> dict[str, Commit]:
         """Return for each property the commit that gave it the value that it has."""
-        return blame(self._require(), self._steps())
+        found = blame(self._require(), self._steps())
+        if self._snapshot.sees_all:
+            return found
+        return {name: commit.without_measures() for name, commit in found.items()}
 
     def reset(
         self, revision: str, *, message: str | None = None, metadata: Mapping[str, str] | None = None

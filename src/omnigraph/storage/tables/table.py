@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.base import telemetry
+from omnigraph.base.errors import NotFound
 from omnigraph.base.lru import Lru
 from omnigraph.storage import filters
 from omnigraph.storage.checksums.checking import compare_version
@@ -23,6 +24,9 @@ from omnigraph.storage.format.version_files import VersionFiles, list_files
 from omnigraph.storage.indexes.indexes import TableIndex, list_indexes
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.restrictions.hidden_rows import HiddenIds, HiddenRows, find_hidden_rows
+from omnigraph.storage.restrictions.restricted_version import RestrictedManifest
+from omnigraph.storage.restrictions.restriction import Reference, Restriction
 from omnigraph.storage.tables.deletions import ReadFile, read_deletions
 
 _MAX_ROWS_TO_TAKE = 64
@@ -59,18 +63,66 @@ def open_dataset(namespace: SnapshotNamespace, table_id: str, compares: bool = T
     Lance caches index metadata by (address, version), and two lineages both have a version 17, so a
     session must never be shared between lineages.
     """
+    restriction = namespace.restriction(table_id)
+    if restriction is not None:
+        return _open_restricted(namespace, table_id, restriction)
+    if namespace.is_restricted:  # nothing is hidden of this table
+        namespace = namespace.without_restrictions()
     telemetry.count("tables.open")
     with translate_errors(f"opening table {table_id}", reading=True):
-        message = _message(namespace, table_id, compares)
-        there = namespace.describe_table({"id": [table_id]})
-        return lance.LanceDataset(  # what `lance.dataset` does, without its REST client
-            there.location,
-            storage_options=there.storage_options,
-            serialized_manifest=message,
-            namespace_client=namespace,
-            table_id=[table_id],
-            namespace_client_managed_versioning=True,
-        )
+        return _open(namespace, table_id, _message(namespace, table_id, compares))
+
+
+def _open(namespace: SnapshotNamespace, table_id: str, message: bytes | None) -> Any:
+    there = namespace.describe_table({"id": [table_id]})
+    return lance.LanceDataset(  # what `lance.dataset` does, without its REST client
+        there.location,
+        storage_options=there.storage_options,
+        serialized_manifest=message,
+        namespace_client=namespace,
+        table_id=[table_id],
+        namespace_client_managed_versioning=True,
+    )
+
+
+def _open_restricted(namespace: SnapshotNamespace, table_id: str, restriction: Restriction) -> Any:
+    """Open a table as if what is hidden of it were not there."""
+    whole = namespace.without_restrictions()
+    pin = namespace.newest_pin(table_id)
+    if pin is None:
+        raise NotFound(f"table {table_id!r} has no version yet", table=table_id)
+    opened = Table(open_dataset(whole, table_id), table_id, whole.folder(table_id).read)
+    hidden = _find_hidden(namespace, table_id, opened)
+    deleted = {
+        item.number: opened.deleted_rows(item).astype(np.uint32)
+        for item in opened.fragments()
+        if item.number in hidden
+    }
+    message = _message(whole, table_id, compares=True)
+    if message is None:
+        message = message_of(whole.folder(table_id).read(pin.path))
+    manifest = RestrictedManifest(message, hidden, deleted, restriction.hidden_columns)
+    telemetry.count("tables.open")
+    with translate_errors(f"opening table {table_id}", reading=True):
+        dataset = _open(whole, table_id, manifest.message)
+    manifest.keep_for(dataset)
+    return dataset
+
+
+def _find_hidden(
+    namespace: SnapshotNamespace, table_id: str, opened: Table | None = None
+) -> dict[int, HiddenRows]:
+    """Return the hidden rows of a table by fragments; those that refer to hidden rows are hidden, too."""
+    restriction = namespace.restriction(table_id)
+    if restriction is None:
+        return {}
+    dataset = open_dataset(namespace.without_restrictions(), table_id) if opened is None else opened.dataset
+
+    def hidden_ids(reference: Reference) -> HiddenIds:
+        return HiddenIds.of(_find_hidden(namespace, reference.table).values())
+
+    address = namespace.folder(table_id).address("")
+    return find_hidden_rows(dataset, address, restriction, hidden_ids)
 
 
 def _message(namespace: SnapshotNamespace, table_id: str, compares: bool) -> bytes | None:

@@ -49,7 +49,7 @@ class Views(AvailableData):
             pin = self._snapshot.namespace.pin_path(key)
             found = self._tables[key] = self._memory.get(
                 pin,
-                key,
+                self._subject(key),
                 TableView,
                 lambda older: TableView(self._snapshot.table(key), older, self._memory.grew),
             )
@@ -90,7 +90,11 @@ class Views(AvailableData):
 
     def has_adjacency(self, edge: str) -> bool:
         """Return whether the adjacency of a type is in memory, of this version or of another."""
-        return edge in self._adjacency or self._memory.has(edge)
+        return edge in self._adjacency or self._memory.has(self._subject(edge))
+
+    def _subject(self, name: str) -> str:
+        """Return a name for all versions of a table as this reader sees it: nobody reuses what others see."""
+        return name if self._snapshot.sees_all else f"{name}?{self._snapshot.sight}"
 
     def exact_indexes(self, table: str) -> frozenset[str]:
         """Return the columns of a table with an index of exact values."""
@@ -105,7 +109,12 @@ class Views(AvailableData):
         return self.table(table).stored.columns_with_index(IndexKind.VECTOR)
 
     def read_so_far(self) -> tuple[int, int]:
-        """Return the requests to storage for the tables of this snapshot, and their bytes."""
+        """Return the requests to storage for the tables of this snapshot, and their bytes.
+
+        They would tell how much is hidden: of a snapshot of which something is hidden they are not told.
+        """
+        if not self._snapshot.sees_all:
+            return 0, 0
         found = [view.read_so_far() for view in list(self._tables.values())]
         return sum(item[0] for item in found), sum(item[1] for item in found)
 
@@ -116,7 +125,7 @@ class Views(AvailableData):
             keys = (edge.table_key, f"node:{edge.source}", f"node:{edge.target}")
             name = "|".join(self._snapshot.namespace.pin_path(key) for key in keys)
             found = self._adjacency[edge.name] = self._memory.get(
-                name, edge.name, Adjacency, lambda older: self._connect(*keys, older)
+                name, self._subject(edge.name), Adjacency, lambda older: self._connect(*keys, older)
             )
         return found
 

@@ -1,0 +1,1 @@
+"""What a reader may not see of tables, and tables without it."""
