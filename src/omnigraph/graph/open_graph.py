@@ -237,7 +237,7 @@ class OpenGraph:
         """Return the compiled schema with this address."""
         return self._core.schemas.get(schema).catalog
 
-    def seen_catalog(self, catalog: Catalog, branch: str | None = None) -> Catalog:
+    def _seen_catalog(self, catalog: Catalog, branch: str | None = None) -> Catalog:
         """Return the schema of a branch as the actor sees it who writes there."""
         if self._core.sight is None:
             return catalog
@@ -275,9 +275,13 @@ class OpenGraph:
             return None
         raise PolicyDenied("the policy has rules about data: write through a `Graph`", actor=self.actor)
 
+    def _sees_all(self, branch: str | None = None) -> bool:
+        """Return whether the actor sees all data of a branch."""
+        return self._core.sight is None or self._core.rules_at(self._state(branch).head) is None
+
     def _must_see_all(self, what: str, branch: str | None = None) -> None:
         """Refuse what takes in all data at once, when its actor does not see all of it."""
-        if self._core.sight is not None and self._core.rules_at(self._state(branch).head) is not None:
+        if not self._sees_all(branch):
             raise PolicyDenied(
                 f"{what} takes in all data, and the policy has rules about data for this actor",
                 actor=self.actor,

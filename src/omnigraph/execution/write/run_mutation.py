@@ -45,7 +45,7 @@ def run_mutation(
     now = clock.current().now_us() // 1000
 
     def bind(whole: Catalog) -> WriteQuery:
-        catalog = graph.seen_catalog(whole, branch)
+        catalog = graph._seen_catalog(whole, branch)
         query = compile_cached(text, catalog, name, "mutation")
         assert isinstance(query, WriteQuery)
         given = decode_params(params, [(item.name, item.type) for item in query.parameters])

@@ -31,19 +31,19 @@ _LEAST_LONG, _GREATEST_LONG = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Verdict:
+class EitherWay:
     """When an expression is true, and when it is false; otherwise it is an error."""
 
     yes: KnownCondition = False
     no: KnownCondition = False
 
-    def negate(self) -> Verdict:
+    def negate(self) -> EitherWay:
         """Return the verdict of the opposite."""
-        return Verdict(self.no, self.yes)
+        return EitherWay(self.no, self.yes)
 
 
-ERROR = Verdict()
-TRUE, FALSE = Verdict(yes=True), Verdict(no=True)
+ERROR = EitherWay()
+TRUE, FALSE = EitherWay(yes=True), EitherWay(no=True)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ _COMPARATORS = {
 _ORDERED = frozenset({CedarKind.LONG, CedarKind.MOMENT})
 
 
-def judge_policy(residual: Mapping[str, Any], table: TableType) -> Verdict:
+def judge_policy(residual: Mapping[str, Any], table: TableType) -> EitherWay:
     """Return when a policy, as partial evaluation leaves it, applies to a row of a type."""
     scopes = [residual.get(name, {}).get("op") for name in ("principal", "action", "resource")]
     if scopes != ["All"] * 3:
@@ -96,7 +96,7 @@ def judge_policy(residual: Mapping[str, Any], table: TableType) -> Verdict:
     return found
 
 
-def judge(node: Any, table: TableType) -> Verdict:
+def judge(node: Any, table: TableType) -> EitherWay:
     """Return when an expression is true, and when it is false."""
     if not isinstance(node, dict) or len(node) != 1:
         return ERROR
@@ -117,34 +117,34 @@ def judge(node: Any, table: TableType) -> Verdict:
     yes, no = (
         Compare(Comparator.EQ, operand.value, _constant(item, CedarKind.BOOL)) for item in (True, False)
     )
-    return Verdict(yes, no)
+    return EitherWay(yes, no)
 
 
-def _and(left: Verdict, right: Verdict) -> Verdict:
-    return Verdict(all_of(left.yes, right.yes), any_of(left.no, all_of(left.yes, right.no)))
+def _and(left: EitherWay, right: EitherWay) -> EitherWay:
+    return EitherWay(all_of(left.yes, right.yes), any_of(left.no, all_of(left.yes, right.no)))
 
 
-def _both(said: Any, table: TableType) -> Verdict:
+def _both(said: Any, table: TableType) -> EitherWay:
     return _and(judge(said["left"], table), judge(said["right"], table))
 
 
-def _either(said: Any, table: TableType) -> Verdict:
+def _either(said: Any, table: TableType) -> EitherWay:
     return _and(judge(said["left"], table).negate(), judge(said["right"], table).negate()).negate()
 
 
-def _not(said: Any, table: TableType) -> Verdict:
+def _not(said: Any, table: TableType) -> EitherWay:
     return judge(said["arg"], table).negate()
 
 
-def _choose(said: Any, table: TableType) -> Verdict:
+def _choose(said: Any, table: TableType) -> EitherWay:
     when, then, otherwise = (judge(said[name], table) for name in ("if", "then", "else"))
-    return Verdict(
+    return EitherWay(
         any_of(all_of(when.yes, then.yes), all_of(when.no, otherwise.yes)),
         any_of(all_of(when.yes, then.no), all_of(when.no, otherwise.no)),
     )
 
 
-def _has(said: Any, table: TableType) -> Verdict:
+def _has(said: Any, table: TableType) -> EitherWay:
     if not _is_resource(said["left"]) or not isinstance(said["attr"], str):
         return ERROR
     name = said["attr"]
@@ -154,10 +154,10 @@ def _has(said: Any, table: TableType) -> Verdict:
     if declared is None:
         return FALSE
     missing = IsNull(read(declared))
-    return Verdict(Not(missing), missing) if declared.type.nullable else TRUE
+    return EitherWay(Not(missing), missing) if declared.type.nullable else TRUE
 
 
-def _is(said: Any, table: TableType) -> Verdict:
+def _is(said: Any, table: TableType) -> EitherWay:
     operand = _operand(said["left"], table)
     if operand is None or operand.kind is not CedarKind.ENTITY:
         return ERROR
@@ -166,7 +166,7 @@ def _is(said: Any, table: TableType) -> Verdict:
     return _in({"left": said["left"], "right": said["in"]}, table) if said.get("in") is not None else TRUE
 
 
-def _in(said: Any, table: TableType) -> Verdict:
+def _in(said: Any, table: TableType) -> EitherWay:
     left = _operand(said["left"], table)
     among = _members(said["right"])
     if left is None or left.kind is not CedarKind.ENTITY or among is None:
@@ -177,24 +177,24 @@ def _in(said: Any, table: TableType) -> Verdict:
     if any(_plain(item) in groups_of(table) for item in inside):
         return TRUE
     equal = [_equal(left, item) for item in among]
-    return Verdict(any_of(*(item.yes for item in equal)), all_of(*(item.no for item in equal)))
+    return EitherWay(any_of(*(item.yes for item in equal)), all_of(*(item.no for item in equal)))
 
 
-def _contains(said: Any, table: TableType) -> Verdict:
+def _contains(said: Any, table: TableType) -> EitherWay:
     return _contains_some(said["left"], [_operand(said["right"], table)], table, every=True)
 
 
-def _contains_all(said: Any, table: TableType) -> Verdict:
+def _contains_all(said: Any, table: TableType) -> EitherWay:
     return _contains_some(said["left"], _members(said["right"]), table, every=True)
 
 
-def _contains_any(said: Any, table: TableType) -> Verdict:
+def _contains_any(said: Any, table: TableType) -> EitherWay:
     return _contains_some(said["left"], _members(said["right"]), table, every=False)
 
 
 def _contains_some(
     holder: Any, items: list[Operand | None] | list[Operand] | None, table: TableType, every: bool
-) -> Verdict:
+) -> EitherWay:
     if items is None or any(item is None or item.is_list for item in items):
         return ERROR
     known = [item for item in items if item is not None]
@@ -207,30 +207,30 @@ def _contains_some(
             return ERROR
         each = [_list_has(lists, item) for item in known]
         if not each:
-            each = [Verdict(lists.is_there) if every else Verdict(no=lists.is_there)]
+            each = [EitherWay(lists.is_there) if every else EitherWay(no=lists.is_there)]
     if every:
-        return Verdict(all_of(*(item.yes for item in each)), any_of(*(item.no for item in each)))
-    return Verdict(any_of(*(item.yes for item in each)), all_of(*(item.no for item in each)))
+        return EitherWay(all_of(*(item.yes for item in each)), any_of(*(item.no for item in each)))
+    return EitherWay(any_of(*(item.yes for item in each)), all_of(*(item.no for item in each)))
 
 
-def _is_one_of(item: Operand, among: list[Operand]) -> Verdict:
+def _is_one_of(item: Operand, among: list[Operand]) -> EitherWay:
     each = [_equal(item, member) for member in among]
-    return Verdict(
+    return EitherWay(
         any_of(*(verdict.yes for verdict in each)),
         all_of(item.is_there, *(verdict.no for verdict in each)),
     )
 
 
-def _list_has(lists: Operand, item: Operand) -> Verdict:
+def _list_has(lists: Operand, item: Operand) -> EitherWay:
     if not isinstance(item.value, Constant):
         return ERROR
     if item.kind is not lists.kind:
-        return Verdict(no=lists.is_there)
+        return EitherWay(no=lists.is_there)
     within = ListContains(lists.value, item.value)
-    return Verdict(within, Not(within))
+    return EitherWay(within, Not(within))
 
 
-def _like(said: Any, table: TableType) -> Verdict:
+def _like(said: Any, table: TableType) -> EitherWay:
     operand = _operand(said["left"], table)
     if operand is None or operand.kind is not CedarKind.STRING or operand.is_list:
         return ERROR
@@ -241,7 +241,7 @@ def _like(said: Any, table: TableType) -> Verdict:
     if isinstance(operand.value, Constant):
         return ERROR  # Cedar would have matched it
     matches = TextMatches(operand.value, Constant(pattern, STRING))
-    return Verdict(matches, Not(matches))
+    return EitherWay(matches, Not(matches))
 
 
 def _escape(text: str) -> str:
@@ -250,7 +250,7 @@ def _escape(text: str) -> str:
     )
 
 
-_JUDGES: dict[str, Callable[[Any, TableType], Verdict]] = {
+_JUDGES: dict[str, Callable[[Any, TableType], EitherWay]] = {
     "&&": _both,
     "||": _either,
     "!": _not,
@@ -265,7 +265,7 @@ _JUDGES: dict[str, Callable[[Any, TableType], Verdict]] = {
 }
 
 
-def _compare(name: str, said: Any, table: TableType) -> Verdict:
+def _compare(name: str, said: Any, table: TableType) -> EitherWay:
     left, right = _operand(said["left"], table), _operand(said["right"], table)
     if left is None or right is None or left.is_list or right.is_list:
         return ERROR
@@ -277,19 +277,19 @@ def _compare(name: str, said: Any, table: TableType) -> Verdict:
     return _by_value(name, left, right)
 
 
-def _equal(left: Operand, right: Operand) -> Verdict:
+def _equal(left: Operand, right: Operand) -> EitherWay:
     if left.is_list or right.is_list:
         return ERROR
     if left.kind is not right.kind or left.entity_type != right.entity_type:
-        return Verdict(no=all_of(left.is_there, right.is_there))
+        return EitherWay(no=all_of(left.is_there, right.is_there))
     return _by_value("==", left, right)
 
 
-def _by_value(name: str, left: Operand, right: Operand) -> Verdict:
+def _by_value(name: str, left: Operand, right: Operand) -> EitherWay:
     yes, no = (Compare(item, left.value, right.value) for item in _COMPARATORS[name])
     if isinstance(left.value, Constant) and isinstance(right.value, Constant):
         return ERROR  # Cedar would have compared them
-    return Verdict(yes, no)
+    return EitherWay(yes, no)
 
 
 def _is_resource(node: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace as replace_fields
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from omnigraph.graph.merge.run import Merge, options
 from omnigraph.graph.proposals.answers import complete_answers, read_answers
 from omnigraph.graph.proposals.describe import describe_proposal, judge_proposal
 from omnigraph.graph.proposals.desk import ProposalDesk
-from omnigraph.graph.proposals.events import EventKind
+from omnigraph.graph.proposals.events import EventKind, StoredProposal
 from omnigraph.graph.proposals.feed import poll_events
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.merge import merge_proposal
@@ -89,12 +90,12 @@ class Proposals:
             main = desk.core.truth.stamp.main
             id = claim_key(desk.core.truth, main, key, new_commit_id(main), _OPERATION).commit
         stored = desk.stored.create(id, desk.make_event(EventKind.CREATED, told))
-        return describe_proposal(desk, stored or desk.stored.read(id).stored)
+        return self._describe(desk, stored or desk.stored.read(id).stored)
 
     def show(self, id: str) -> Proposal:
         """Return a proposal, by its id or the beginning of it."""
         desk, id = self._find(id)
-        return describe_proposal(desk, read_proposal(desk, id).stored)
+        return self._describe(desk, read_proposal(desk, id).stored)
 
     def comment(
         self,
@@ -116,9 +117,7 @@ class Proposals:
         def decide(facts: ProposalFacts) -> Mapping[str, Any]:
             return {**told, "commit": commit or self._commit_of(facts)}
 
-        return describe_proposal(
-            desk, add_event(desk, id, EventKind.COMMENTED, decide, only_open=False).stored
-        )
+        return self._describe(desk, add_event(desk, id, EventKind.COMMENTED, decide, only_open=False).stored)
 
     def approve(self, id: str, *, commit: str | None = None, text: str = "") -> Proposal:
         """Approve a proposal as its source is now; a later push voids that, and so do other saved answers.
@@ -143,7 +142,7 @@ class Proposals:
                 )
             return verdict_of(facts, source, text)
 
-        return describe_proposal(desk, add_event(desk, id, EventKind.APPROVED, decide).stored)
+        return self._describe(desk, add_event(desk, id, EventKind.APPROVED, decide).stored)
 
     def request_changes(self, id: str, text: str = "", *, commit: str | None = None) -> Proposal:
         """Ask for changes of a proposal as its source is now: until then it is not merged.
@@ -157,7 +156,7 @@ class Proposals:
             self._check_policy("approve", facts.source, facts.into)
             return verdict_of(facts, self._looked_at(facts, commit), text)
 
-        return describe_proposal(desk, add_event(desk, id, EventKind.CHANGES_REQUESTED, decide).stored)
+        return self._describe(desk, add_event(desk, id, EventKind.CHANGES_REQUESTED, decide).stored)
 
     def resolve(self, id: str, resolutions: Any, *, replace: bool = False) -> Proposal:
         """Save answers to conflicts, some or all, in the place of earlier ones for the same conflicts.
@@ -166,6 +165,7 @@ class Proposals:
         conflict is kept with what the conflict shows, and is not used when either side says something else
         by the time of the merge. With `replace` no earlier answer stays.
         """
+        self._graph._must_see_all("an answer to the conflicts of a proposal")
         desk, id = self._find(id, writes=True)
         given = read_answers(list_members(resolutions))
 
@@ -173,13 +173,14 @@ class Proposals:
             self._check_policy(_OPERATION, facts.source, facts.into)
             return {"answers": complete_answers(desk.core, facts, given, replace), "replace": replace}
 
-        return describe_proposal(desk, add_event(desk, id, EventKind.RESOLVED, decide).stored)
+        return self._describe(desk, add_event(desk, id, EventKind.RESOLVED, decide).stored)
 
     def mergeable(self, id: str) -> Mergeability:
         """Return whether a proposal can be merged now; if not, why: each reason has a code.
 
         Nothing is merged. Checks are run on what the merge would make of the target.
         """
+        self._graph._must_see_all("a look at what a proposal would do")
         desk, id = self._find(id)
         stored = read_proposal(desk, id).stored
         return judge_proposal(desk, stored, self._run_checks, self._demanded_by_policy(fold(stored).into))
@@ -197,6 +198,7 @@ class Proposals:
         What cannot be merged is `NotMergeable`, with reasons, or `MergeConflicts`. A proposal that is merged
         already answers with its commit.
         """
+        self._graph._must_see_all("a merge of a proposal")
         desk, id = self._find(id, writes=True)
         facts = fold(desk.stored.read(id).stored)
         self._check_policy("branch_merge", facts.source, facts.into)
@@ -219,7 +221,10 @@ class Proposals:
 
         Events of one proposal come in their order; each comes once to who goes on from cursor to cursor.
         """
-        return poll_events(self._desk(), cursor, limit, self._may_see)
+        page = poll_events(self._desk(), cursor, limit, self._may_see)
+        if self._graph._sees_all():
+            return page
+        return replace_fields(page, events=tuple(replace_fields(item, facts={}) for item in page.events))
 
     def list(
         self,
@@ -242,7 +247,7 @@ class Proposals:
             if self._may_see(facts := fold(stored))
             and all(value in (None, getattr(facts, name)) for name, value in wanted.items())
         )
-        return [describe_proposal(desk, stored) for stored in islice(found, limit)]
+        return [self._describe(desk, stored) for stored in islice(found, limit)]
 
     def _turn(self, id: str, kind: EventKind, state: str, text: str) -> Proposal:
         desk, id = self._find(id, writes=True)
@@ -254,7 +259,7 @@ class Proposals:
                 raise closed_error(facts)
             return ({"text": text} if text else {}) if facts.state == state else None
 
-        return describe_proposal(desk, add_event(desk, id, kind, decide, only_open=False).stored)
+        return self._describe(desk, add_event(desk, id, kind, decide, only_open=False).stored)
 
     def _looked_at(self, facts: ProposalFacts, commit: str | None) -> CommitRecord:
         """Return the head of the source, which must be what the caller has looked at."""
@@ -287,8 +292,16 @@ class Proposals:
             raise no_proposal(id)
         return desk, found
 
+    def _describe(self, desk: ProposalDesk, stored: StoredProposal) -> Proposal:
+        """Return a proposal, without what of the data only those may know who see all of it."""
+        told = describe_proposal(desk, stored)
+        if self._graph._sees_all():
+            return told
+        events = tuple(replace_fields(item, facts={}) for item in told.events)
+        return replace_fields(told, checks=(), resolutions=(), events=events)
+
     def _desk(self) -> ProposalDesk:
-        return ProposalDesk(self._graph._core, self._graph.actor, not self._graph.read_only)
+        return ProposalDesk(self._graph._whole, self._graph.actor, not self._graph.read_only)
 
     def _open_desk(self) -> ProposalDesk:
         self._graph._must_be_writable()
