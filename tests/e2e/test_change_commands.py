@@ -48,10 +48,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 
 def test_a_diff_is_shown_to_people_and_to_programs(shell: Shell) -> None:
-    assert (
-        shell.run("diff", "main", "side", "g").stdout
-        == "op\ttype\tid\twhat\nupdate\tPerson\tb\tage: None → 5\n"
-    )
+    assert shell.run("diff", "main", "side", "g").stdout == "~ Person b\n    age  null → 5\n"
     found = shell.json("diff", "main", "side", "g")
     assert (found["to"], found["schema"], found["next_page_token"]) == (shell.update, None, None)
     assert found["changes"] == [item.to_json() for item in shell.graph.diff("main", "side")]
@@ -73,7 +70,7 @@ def test_a_commit_shows_its_changes_in_pages(shell: Shell) -> None:
     assert first["cause"]["graph_commit_id"] == shell.load and first["cause"]["actor_id"] == "act-ada"
     token = first["next_page_token"]
     done = shell.run("commit", "changes", shell.load, "--page-token", token, "--uri", "g")
-    assert done.stdout == "op\ttype\tid\twhat\ninsert\tKnows\tk\ta → b\n"
+    assert done.stdout == "+ Knows k  a → b\n"
     genesis = shell.graph.commits.list()[-1].id
     refused = json.loads(shell.run("commit", "changes", genesis, "--uri", "g", "--json").stdout)
     assert refused["code"] == "change_diff_refusal"

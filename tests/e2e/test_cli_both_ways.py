@@ -159,6 +159,20 @@ STEPS: tuple[tuple[str, int], ...] = (
     ("branch rename more most", 0),
     ("branch reset most v1", 0),
     ("branch rebase extra", 0),
+    ("proposal create side --title together", 0),
+    ("proposal list", 0),
+    ("proposal show {made}", 0),
+    ("proposal mergeable {made}", 0),
+    ("proposal diff {made}", 0),
+    ("proposal comment {made} well", 0),
+    ("proposal approve {made}", 1),
+    ("proposal request-changes {made}", 2),
+    ("proposal close {made}", 0),
+    ("proposal reopen {made}", 0),
+    ("proposal resolve {made} {folder}/nothing.json", 1),
+    ("branch protect extra", 0),
+    ("branch unprotect extra", 0),
+    ("proposal merge nothing", 1),
     ("branch merge side --dry-run", 0),
     ("branch merge side -m together", 0),
     ("branch merge nowhere", 1),
@@ -181,15 +195,18 @@ AS_TEXT = ("blob get",)
 
 
 def test_every_command_says_the_same_of_a_stored_graph_and_of_a_served_one(ways: Ways) -> None:
+    made: dict[str, str] = {}
     for step, code in STEPS:
         done = {}
         for way, where in (("store", ways.store), ("server", ways.server)):
-            given = {**VALUES, "folder": str(ways.folder), "way": way}
+            given = {**VALUES, "folder": str(ways.folder), "way": way, "made": made.get(way, "")}
             words = [word.format_map(given) for word in step.split(" ")]
             as_json = [] if step.startswith(AS_TEXT) else ["--json"]
             done[way] = run(*words, *where, *as_json)
             assert done[way].exit_code == code, (step, way, done[way].output)
             assert "Traceback" not in done[way].output
+            if step.startswith("proposal create"):
+                made[way] = json.loads(done[way].stdout)["id"]
         if step.startswith(AS_TEXT):
             assert done["store"].stdout_bytes == done["server"].stdout_bytes
         else:

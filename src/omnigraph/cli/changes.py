@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from omnigraph.cli.options import as_typed
-from omnigraph.cli.output import print_json, print_note, print_table, print_text
+from omnigraph.cli.output import (
+    line_width,
+    print_json,
+    print_note,
+    print_styled,
+    print_table,
+    print_text,
+)
 from omnigraph.cli.session import AsJson, Branch, Uri, UriOption, report_errors, session_of
 
 if TYPE_CHECKING:
+    import omnigraph as og
     from omnigraph.graph.changes.feed.feed import FeedPage
     from omnigraph.graph.changes.model import Change, SchemaChange
 
@@ -24,8 +32,6 @@ Types = Annotated[list[str] | None, typer.Option("--type", help="Only this type;
 Ops = Annotated[list[str] | None, typer.Option("--op", help="insert, update or delete; may be repeated.")]
 Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most this many changes.")]
 PageToken = Annotated[str | None, typer.Option(help="Continue after the page that gave this token.")]
-
-_COLUMNS = ("op", "type", "id", "what")
 
 
 def diff(
@@ -62,9 +68,7 @@ def diff(
         if as_json:
             print_json({**ends, "schema": schema, **page.to_json()})
         else:
-            _show_schema(found.schema)
-            _show_changes(page.changes)
-            _show_next("--page-token", page.next_page_token)
+            show_changes(found.schema, page, graph, (found.from_commit, found.to_commit))
 
 
 def commit_changes(
@@ -81,8 +85,8 @@ def commit_changes(
 ) -> None:
     """Show what a commit made different from the one before it."""
     with report_errors(as_json):
-        commits = session_of(context).open(uri).commits
-        page = commits.changes(
+        graph = session_of(context).open(uri)
+        page = graph.commits.changes(
             id,
             kinds=as_typed(kinds) or None,
             types=types or None,
@@ -90,13 +94,16 @@ def commit_changes(
             limit=limit,
             page_token=page_token,
         )
-        print_json(page.to_json()) if as_json else show_changes(page.schema, page)
+        if as_json:
+            print_json(page.to_json())
+        else:
+            show_changes(page.schema, page, graph, (page.cause.commit_id,))
 
 
-def show_changes(schema: SchemaChange | None, page: Any) -> None:
-    """Print a page of changes, and how to go on."""
+def show_changes(schema: SchemaChange | None, page: Any, graph: og.Graph, commits: Sequence[str]) -> None:
+    """Print a page of changes between commits, and how to go on."""
     _show_schema(schema)
-    _show_changes(page.changes)
+    _show_changes(page.changes, graph, commits)
     _show_next("--page-token", page.next_page_token)
 
 
@@ -117,21 +124,18 @@ def poll(
 ) -> None:
     """Show what a branch has committed since a cursor."""
     with report_errors(as_json):
-        page = (
-            session_of(context)
-            .open(uri)
-            .changes.poll(
-                branch=branch,
-                cursor=cursor,
-                start=start,
-                page_token=page_token,
-                kinds=as_typed(kinds) or None,
-                types=types or None,
-                ops=as_typed(ops) or None,
-                limit=limit,
-            )
+        graph = session_of(context).open(uri)
+        page = graph.changes.poll(
+            branch=branch,
+            cursor=cursor,
+            start=start,
+            page_token=page_token,
+            kinds=as_typed(kinds) or None,
+            types=types or None,
+            ops=as_typed(ops) or None,
+            limit=limit,
         )
-        print_json(page.to_json()) if as_json else _show_page(page)
+        print_json(page.to_json()) if as_json else _show_page(page, graph)
 
 
 @app.command()
@@ -161,13 +165,13 @@ def baseline(
             print_text(f"wrote commit {done.snapshot_commit_id} to {done.path}\ncursor {done.resume_cursor}")
 
 
-def _show_page(page: FeedPage) -> None:
+def _show_page(page: FeedPage, graph: og.Graph) -> None:
     for block in page.blocks:
         cause = block.cause
         by = f" by {cause.actor}" if cause.actor else ""
         print_text(f"commit {cause.commit_id} on {cause.branch}{by}: {cause.operation}")
         _show_schema(block.schema)
-        _show_changes(block.changes)
+        _show_changes(block.changes, graph, (cause.commit_id,))
     if page.cursor is not None:
         print_note(f"{'caught up' if page.caught_up else 'there is more'}: --cursor {page.cursor}")
     _show_next("--page-token", page.page_token)
@@ -179,21 +183,17 @@ def _show_schema(schema: SchemaChange | None) -> None:
         print_table(("", "step"), [(row[0], " ".join(row[1:])) for row in rows])
 
 
-def _show_changes(changes: Iterable[Change]) -> None:
-    print_table(_COLUMNS, [(item.op, item.type_name, item.id, _describe_change(item)) for item in changes])
+def _show_changes(changes: Iterable[Change], graph: og.Graph, commits: Sequence[str]) -> None:
+    """Print changes between commits, whose schemas say what is a vector and what a blob."""
+    from omnigraph.cli.history.changes import PropertyKinds, describe_change
 
-
-def _describe_change(change: Change) -> str:
-    """Return a change in words: the new values, or the old and new ones of an update."""
-    before, after = change.before or {}, change.after or {}
-    old, new = before.get("properties", {}), after.get("properties", {})
-    if change.op != "update":
-        shown = [f"{name}={value!r}" for name, value in (new or old).items() if value is not None]
-    else:
-        names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-        shown = [f"{name}: {old.get(name)!r} → {new.get(name)!r}" for name in names]
-    ends = change.endpoints
-    return " ".join([*([f"{ends['from']} → {ends['to']}"] if ends else []), *shown])
+    kinds: PropertyKinds | None = None
+    width, measure = line_width()
+    for change in changes:
+        if kinds is None:
+            kinds = PropertyKinds.of(graph.snapshot(commit=commit).catalog for commit in commits)
+        for line in describe_change(change, kinds, width, measure):
+            print_styled(line)
 
 
 def _show_next(option: str, token: str | None) -> None:

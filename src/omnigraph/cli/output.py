@@ -17,6 +17,7 @@ from omnigraph.base.ids import is_ulid
 _GAP_CHARACTERS = 2
 """Spaces between two columns of a table."""
 _NARROWEST_COLUMN = 6
+_PLAIN_WIDTH = 80
 
 
 def print_json(data: Any) -> None:
@@ -83,8 +84,8 @@ class Styled:
     style: str = ""
 
 
-def print_styled(parts: Sequence[Styled], wraps_at: int | None = None) -> None:
-    """Print a line of pieces: in colours on a terminal, cut off at its edge unless it may wrap."""
+def print_styled(parts: Sequence[Styled]) -> None:
+    """Print a line of pieces: in colours on a terminal, and cut off at its edge."""
     if not (sys.stdout.isatty() or os.environ.get("FORCE_COLOR")):
         print_text("".join(part.text for part in parts))
         return
@@ -92,10 +93,17 @@ def print_styled(parts: Sequence[Styled], wraps_at: int | None = None) -> None:
     from rich.text import Text
 
     line = Text.assemble(*((part.text, part.style) for part in parts))
-    if wraps_at is None:
-        Console(highlight=False).print(line, no_wrap=True, overflow="ellipsis")
-    else:
-        Console(highlight=False).print(line, soft_wrap=True)
+    Console(highlight=False).print(line, no_wrap=True, overflow="ellipsis")
+
+
+def line_width() -> tuple[int, Callable[[str], int]]:
+    """Return how long lines may be, and what measures texts; 80 columns where there is no terminal."""
+    if not sys.stdout.isatty():
+        return _PLAIN_WIDTH, len
+    from rich.cells import cell_len
+    from rich.console import Console
+
+    return Console().width, cell_len
 
 
 def can_draw(signs: str) -> bool:

@@ -139,7 +139,10 @@ def diff(
             raise NotFound(f"proposal {found.id} has no source any more", proposal=found.id)
         changed = graph.diff(found.base_commit, found.source_commit, types=types or None)
         page = changed.page(parse_count("--limit", limit), page_token)
-        print_json(page.to_json()) if as_json else show_changes(changed.schema, page)
+        if as_json:
+            print_json(page.to_json())
+        else:
+            show_changes(changed.schema, page, graph, (changed.from_commit, changed.to_commit))
 
 
 @app.command()

@@ -61,6 +61,10 @@ VERBS: Mapping[str, CommandKind] = {
     **dict.fromkeys(("entity reset", "tag create", "tag delete"), _WRITE),
     **dict.fromkeys(("queries list", "queries show", "queries validate"), _READ),
     **dict.fromkeys(("queries apply", "queries remove"), _WRITE),
+    **dict.fromkeys(("proposal list", "proposal show", "proposal mergeable", "proposal diff"), _READ),
+    **dict.fromkeys(("proposal create", "proposal comment", "proposal approve"), _WRITE),
+    **dict.fromkeys(("proposal request-changes", "proposal resolve", "proposal merge"), _WRITE),
+    **dict.fromkeys(("proposal close", "proposal reopen", "branch protect", "branch unprotect"), _WRITE),
     "graphs list": CommandKind("server"),
     **dict.fromkeys(("login", "logout", "alias", "profile list", "profile show"), _NOTHING),
 }
