@@ -35,14 +35,7 @@ ALL = "query all() { match { $p: Person } return { $p.name, $p.age } order { $p.
 ADD = "query add($n: String, $a: I64?) { insert Person { name: $n, age: $a } }"
 STORED = ALL + "\n" + ADD
 PARTS_THAT_DIFFER = {
-    "seconds",
-    "phases",
-    "bytes_read",
-    "bytes_written",
-    "uri",
-    "path",
-    "bytes",
-    "engine_reason",
+    *("seconds", "phases", "bytes_read", "bytes_written", "bytes", "uri", "path", "engine_reason", "what")
 }
 ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z")
@@ -117,6 +110,11 @@ STEPS: tuple[tuple[str, int], ...] = (
     ("query all", 0),
     ("query add", 1),
     ("query unknown", 1),
+    ("queries list", 0),
+    ("queries show all", 0),
+    ("queries show unknown", 1),
+    ("queries validate --queries {folder}/q.gq", 0),
+    ("queries apply --queries {folder}/q.gq --extend", 0),
     ("explain -e {ALL}", 0),
     ("lint --query {folder}/q.gq", 0),
     ("schema show", 0),
@@ -185,6 +183,7 @@ STEPS: tuple[tuple[str, int], ...] = (
     ("tag delete v2", 0),
     ("tag delete v2", 1),
     ("schema apply --schema {folder}/wider.pg", 0),
+    ("queries remove add", 0),
     ("embed", 1),
     ("optimize", 0),
     ("cleanup --keep 5", 0),

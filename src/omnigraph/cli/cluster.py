@@ -112,7 +112,7 @@ def _run(
     from omnigraph.cluster.operations.cluster import Cluster
 
     with _report(as_json):
-        report = act(Cluster(folder, actor=session_of(context).actor))
+        report = act(Cluster(folder, actor=session_of(context).acting))
         if as_json:
             print_json(report.to_json())
         else:

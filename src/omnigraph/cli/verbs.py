@@ -66,6 +66,9 @@ VERBS: Mapping[str, CommandKind] = {
     **dict.fromkeys(("proposal request-changes", "proposal resolve", "proposal merge"), _WRITE),
     **dict.fromkeys(("proposal close", "proposal reopen", "branch protect", "branch unprotect"), _WRITE),
     "graphs list": CommandKind("server"),
+    **dict.fromkeys(("cluster validate", "cluster plan", "cluster status"), _NOTHING),
+    **dict.fromkeys(("cluster apply", "cluster approve", "cluster refresh"), CommandKind("nothing", True)),
+    **dict.fromkeys(("cluster import", "cluster force-unlock"), CommandKind("nothing", True)),
     **dict.fromkeys(("login", "logout", "alias", "profile list", "profile show"), _NOTHING),
 }
 """Every command by its name."""

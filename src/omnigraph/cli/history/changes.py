@@ -79,7 +79,7 @@ class _Lines:
             self._begin()
         room = self.width - self.used
         while self.measure(word.rstrip()) > room:  # no line is long enough: it is cut where it must be
-            part = word[: max(_fitting(word, room, self.measure), 1)]
+            part = word[: max(_count_fitting(word, room, self.measure), 1)]
             self.lines[-1].append(Styled(part, style))
             word = word[len(part) :]
             self._begin()
@@ -101,7 +101,7 @@ class _Lines:
         self.used = indent
 
 
-def _fitting(word: str, room: int, measure: Callable[[str], int]) -> int:
+def _count_fitting(word: str, room: int, measure: Callable[[str], int]) -> int:
     """Return how many letters of a word fit."""
     used = 0
     for count, letter in enumerate(word):
@@ -138,7 +138,7 @@ def describe_change(
             lines.add(_compare(before.get(name), after.get(name), is_vector, is_blob))
         else:
             style = _NEW if change.op == "insert" else _OLD
-            lines.add([Styled(_shown((after or before)[name], is_vector, is_blob), style)])
+            lines.add([Styled(_show_value((after or before)[name], is_vector, is_blob), style)])
         yield from lines.finish()
 
 
@@ -153,16 +153,16 @@ def _compare(before: Any, after: Any, is_vector: bool, is_blob: bool) -> Iterato
         yield Styled(f"{len(after)} numbers, {_distance(before, after)}")
         return
     if is_blob and isinstance(before, str) and isinstance(after, str):
-        old, new = _shown(before, is_vector, is_blob), _shown(after, is_vector, is_blob)
+        old, new = _show_value(before, is_vector, is_blob), _show_value(after, is_vector, is_blob)
         yield from (Styled(old, _OLD), Styled(" → "), Styled(f"{'other ' if old == new else ''}{new}", _NEW))
         return
     tokens = None if is_vector else _tokens(before, after)
     if tokens is not None and max(map(len, tokens)) <= _MAX_COMPARED_WORDS:
         yield from _compare_words(*tokens)
         return
-    yield Styled(_shown(before, is_vector, is_blob), _OLD)
+    yield Styled(_show_value(before, is_vector, is_blob), _OLD)
     yield Styled(" → ")
-    yield Styled(_shown(after, is_vector, is_blob), _NEW)
+    yield Styled(_show_value(after, is_vector, is_blob), _NEW)
 
 
 def _tokens(before: Any, after: Any) -> tuple[list[str], list[str]] | None:
@@ -200,7 +200,7 @@ def _compare_words(before: Sequence[str], after: Sequence[str]) -> Iterator[Styl
                 yield Styled(text[len(text.rstrip()) :] or " ")
 
 
-def _shown(value: Any, is_vector: bool, is_blob: bool) -> str:
+def _show_value(value: Any, is_vector: bool, is_blob: bool) -> str:
     if is_vector and isinstance(value, list):
         return f"{len(value)} numbers"
     if is_blob and isinstance(value, str):
