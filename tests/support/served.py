@@ -12,6 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOKENS = {"act-ada": "token-of-ada", "agent-7": "token-of-seven"}
+EVERYTHING = """
+version: 1
+groups: {everybody: [act-ada, agent-7]}
+rules:
+  - id: everything
+    allow:
+      actors: {group: everybody}
+      actions:
+        [read, export, change, schema_apply, branch_create, branch_delete, branch_merge, propose, approve,
+         admin, invoke_query]
+"""
+LISTING = """
+version: 1
+groups: {everybody: [act-ada, agent-7]}
+rules: [{id: list, allow: {actors: {group: everybody}, actions: [graph_list]}}]
+"""
 
 
 @dataclass(frozen=True)
@@ -35,11 +51,14 @@ class Served:
 def running_server(
     folder: Path, *arguments: str, workers: int = 1, bind: str = "127.0.0.1:0"
 ) -> Iterator[Served]:
-    """Start a server with tokens; it is gone afterwards whatever happens."""
-    tokens = folder / "tokens.json"
+    """Start a server with tokens, whose actors may do everything; it is gone whatever happens."""
+    tokens, rules, listing = (folder / name for name in ("tokens.json", "rules.yaml", "listing.yaml"))
     tokens.write_text(json.dumps(TOKENS))
+    rules.write_text(EVERYTHING)
+    listing.write_text(LISTING)
     command = [sys.executable, "-c", "from omnigraph.cli.main import run; run()", "serve", *arguments]
     command += ["--bind", bind, "--workers", str(workers), "--token-file", str(tokens)]
+    command += ["--policy", str(rules), "--policy", str(listing)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

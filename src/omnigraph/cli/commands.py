@@ -72,6 +72,8 @@ GROUPS = {
     "proposal": "Propose branches to be merged; review, approve and merge what others propose.",
     "tag": "Name commits, so that cleanup keeps them.",
     "changes": "Follow what is committed.",
+    "policy": "Check, test and explain files that say who may do what.",
+    "token": "Make, list and revoke the tokens of a server.",
     "cluster": "Declare graphs, schemas, queries, policies and pipelines as files.",
     "graphs": "Look at the graphs of a server.",
     "profile": "Look at the profiles of the configuration.",

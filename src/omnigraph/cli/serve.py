@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -9,6 +10,8 @@ import typer
 from omnigraph.base.errors import BadInput
 from omnigraph.cli.output import print_note, print_text
 from omnigraph.cli.session import report_errors
+
+_UNAUTHENTICATED = "OMNIGRAPH_UNAUTHENTICATED"
 
 
 def serve(
@@ -21,6 +24,20 @@ def serve(
     token_file: Annotated[
         str | None,
         typer.Option("--token-file", help="A token, or a JSON object of actors and their tokens."),
+    ] = None,
+    jwks: Annotated[
+        str | None,
+        typer.Option("--jwks", help="A file or https:// address of keys (JWKS): signed tokens are accepted."),
+    ] = None,
+    jwt_issuer: Annotated[str | None, typer.Option("--jwt-issuer", help="Who must have made them.")] = None,
+    jwt_audience: Annotated[str | None, typer.Option("--jwt-audience", help="For whom.")] = None,
+    jwt_algorithm: Annotated[
+        list[str] | None, typer.Option("--jwt-algorithm", help="How; RS256 and ES256 unless given.")
+    ] = None,
+    jwt_actor: Annotated[str, typer.Option("--jwt-actor", help="The claim that names the actor.")] = "sub",
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", help="A policy for all graphs or the server, or NAME=FILE for one."),
     ] = None,
     unauthenticated: Annotated[
         bool, typer.Option("--unauthenticated", help="Let everybody in; commits then name no actor.")
@@ -37,15 +54,28 @@ def serve(
     with report_errors(as_json=False):
         try:
             from omnigraph.server.graphs import name_of
+            from omnigraph.server.identity.signed_tokens import SignedTokensConfig
+            from omnigraph.server.identity.sources import ENVIRONMENT
             from omnigraph.server.run import ServeRequest, serve
         except ModuleNotFoundError as error:
             raise BadInput(
                 f"the server needs the package {error.name}: pip install 'omnigraph[server]'"
             ) from error
-        if unauthenticated == (token_file is not None):
+        unauthenticated = unauthenticated or os.environ.get(_UNAUTHENTICATED, "") in ("1", "true")
+        if unauthenticated and (token_file is not None or jwks is not None):
+            raise typer.BadParameter("say who may call: those with tokens, or everybody, not both")
+        if not (unauthenticated or token_file or jwks or any(name in os.environ for name in ENVIRONMENT)):
             raise typer.BadParameter(
-                "say who may call: give --token-file, or --unauthenticated for everybody"
+                "say who may call: give --token-file or --jwks, or --unauthenticated for everybody"
             )
+        signed = None
+        if jwks is not None:
+            if jwt_issuer is None or jwt_audience is None:
+                raise typer.BadParameter("--jwks needs --jwt-issuer and --jwt-audience")
+            given = {"algorithms": tuple(jwt_algorithm)} if jwt_algorithm else {}
+            signed = SignedTokensConfig(jwks, jwt_issuer, jwt_audience, actor_claim=jwt_actor, **given)
+        elif jwt_issuer is not None or jwt_audience is not None or jwt_algorithm:
+            raise typer.BadParameter("--jwt-issuer, --jwt-audience and --jwt-algorithm need --jwks")
         named: dict[str, str] = {}
         for name, uri in [*((name_of(uri), uri) for uri in uris or ()), *map(_read_name, graph or ())]:
             if name in named:
@@ -56,7 +86,17 @@ def serve(
         if unauthenticated:
             print_note("everybody who can reach this address may read and write")
         serve(
-            ServeRequest(named, bind, workers, token_file, state, tuple(allow or ())),
+            ServeRequest(
+                named,
+                bind,
+                workers,
+                token_file,
+                state,
+                tuple(allow or ()),
+                policies=tuple(policy or ()),
+                signed=signed,
+                unauthenticated=unauthenticated,
+            ),
             lambda address: print_text(f"OMNIGRAPH_LISTEN_ADDR={address}"),
         )
 

@@ -69,6 +69,8 @@ VERBS: Mapping[str, CommandKind] = {
     **dict.fromkeys(("cluster validate", "cluster plan", "cluster status"), _NOTHING),
     **dict.fromkeys(("cluster apply", "cluster approve", "cluster refresh"), CommandKind("nothing", True)),
     **dict.fromkeys(("cluster import", "cluster force-unlock"), CommandKind("nothing", True)),
+    **dict.fromkeys(("policy validate", "policy test", "policy explain"), _NOTHING),
+    **dict.fromkeys(("token add", "token list", "token revoke"), _NOTHING),
     **dict.fromkeys(("login", "logout", "alias", "profile list", "profile show"), _NOTHING),
 }
 """Every command by its name."""

@@ -12,17 +12,19 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 import omnigraph
+from omnigraph.policy.gate import Gate
 from omnigraph.server.addresses import AllowedAddresses
 from omnigraph.server.description import describe_routes
 from omnigraph.server.exactness import ExactValues
 from omnigraph.server.graphs import ServedGraphs
-from omnigraph.server.identity import Tokens
+from omnigraph.server.identity import Identity, Tokens
 from omnigraph.server.jobs.runner import JobRunner
 from omnigraph.server.jobs.store import default_state
 from omnigraph.server.limits import RequestLimits
 from omnigraph.server.observe.metrics import Metrics
 from omnigraph.server.observe.traces import Traces
 from omnigraph.server.page import routes as page
+from omnigraph.server.policies import ServerPolicies
 from omnigraph.server.requests.body_limit import BodyLimit
 from omnigraph.server.requests.manners import Manners
 from omnigraph.server.requests.refusals import add_refusals
@@ -54,7 +56,7 @@ class ServerConfig:
 
     graphs: Mapping[str, str]
     """Addresses by name."""
-    tokens: Tokens = field(default_factory=Tokens)
+    tokens: Identity = field(default_factory=Tokens)
     limits: RequestLimits = field(default_factory=RequestLimits)
     state: Path | None = None
     """The folder of what outlives the server; by default one of the user's."""
@@ -63,6 +65,10 @@ class ServerConfig:
     metrics: Path | None = None
     """The folder where the workers of one server keep their numbers."""
     traces: Traces | None = None
+    policies: Mapping[str, Gate] = field(default_factory=dict)
+    """Who may do what in graphs, by their names."""
+    server_policy: Gate | None = None
+    """Who may do what with the server itself."""
 
 
 def create_app(config: ServerConfig) -> FastAPI:
@@ -75,7 +81,8 @@ def create_app(config: ServerConfig) -> FastAPI:
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.graphs = ServedGraphs(config.graphs)
+    held = ServerPolicies.choose(not config.tokens.is_open, config.policies, config.server_policy)
+    app.state.graphs = ServedGraphs(config.graphs, held)
     app.state.tokens = config.tokens
     app.state.limits = config.limits
     app.state.workshop = Workshop(config.limits)

@@ -7,12 +7,13 @@ from typing import Annotated
 from urllib.parse import unquote
 
 from fastapi import Depends, Header, Path, Request
+from starlette.concurrency import run_in_threadpool
 
 from omnigraph.base.errors import BadInput, Unauthorized
 from omnigraph.sdk.graph import Graph
 from omnigraph.server.context import current_request
 from omnigraph.server.graphs import ServedGraphs
-from omnigraph.server.identity import Tokens
+from omnigraph.server.identity import Identity
 
 _BEARER = "bearer "
 
@@ -26,11 +27,17 @@ class Caller:
 
 async def find_caller(request: Request) -> Caller:
     """Return who calls; an identity comes from a token and from nothing else."""
-    tokens: Tokens = request.app.state.tokens
-    if tokens.is_open:
+    identity: Identity = request.app.state.tokens
+    if identity.is_open:
         return Caller(None)
     given = request.headers.get("authorization", "")
-    actor = tokens.find_actor(given[len(_BEARER) :]) if given.lower().startswith(_BEARER) else None
+    actor = None
+    if given.lower().startswith(_BEARER):
+        token = given[len(_BEARER) :].strip()
+        if identity.asks_others:
+            actor = await run_in_threadpool(identity.find_actor, token)
+        else:
+            actor = identity.find_actor(token)
     if actor is None:
         raise Unauthorized("this server needs a token that it knows: send it as `Authorization: Bearer …`")
     state = current_request()

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from omnigraph.server.identity import Tokens
+from omnigraph.server.identity import Identity
 from omnigraph.wire.errors import HTTP_CODES, STATUS
 from omnigraph.wire.media import ARROW, JSON, NDJSON
 
@@ -113,7 +113,7 @@ _WITHOUT_TOKEN = frozenset({"/healthz", "/readyz"})
 _ONLY_STREAMS = frozenset({"export_graph", "take_baseline"})
 
 
-def describe_routes(app: FastAPI, tokens: Tokens) -> Callable[[], dict[str, Any]]:
+def describe_routes(app: FastAPI, tokens: Identity) -> Callable[[], dict[str, Any]]:
     """Return what makes the description of an application, once."""
     made: dict[str, Any] = {}
 

@@ -10,9 +10,11 @@ from threading import Lock
 from typing import Any
 
 from omnigraph.base.errors import BadInput, NotFound, OmniError
+from omnigraph.policy.gate import Gate
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.opening import open as open_graph
 from omnigraph.sdk.sharing import share_graph
+from omnigraph.server.policies import ServerPolicies
 
 _NAME = re.compile(r"[a-zA-Z0-9-]{1,64}")
 _log = logging.getLogger("omnigraph.server")
@@ -43,8 +45,10 @@ class Quarantined:
 class ServedGraphs:
     """Graphs by name. One that cannot be opened is left out and named; the others are served."""
 
-    def __init__(self, addresses: Mapping[str, str]) -> None:
+    def __init__(self, addresses: Mapping[str, str], policies: ServerPolicies | None = None) -> None:
         self._addresses = name_graphs(addresses)
+        self.policies = ServerPolicies() if policies is None else policies
+        self._gates = {name: self.policies.gate_of(name) for name in self._addresses}
         self._opened: dict[str, Graph] = {}
         self.quarantined: dict[str, Quarantined] = {}
         self._lock = Lock()
@@ -75,7 +79,11 @@ class ServedGraphs:
         graph = self._opened.get(name)
         if graph is None:
             raise NotFound(f"there is no graph {name!r} here", graph=name)
-        return share_graph(graph, actor, branch, incarnation, **terms)
+        return share_graph(graph, actor, branch, incarnation, policy=self._gates[name], **terms)
+
+    def gate_of(self, name: str) -> Gate | None:
+        """Return what decides about a graph; None where everything is allowed, or there is no such graph."""
+        return self._gates.get(name)
 
     def close(self) -> None:
         """Drop what was opened."""

@@ -20,12 +20,16 @@ from uvicorn.supervisors import Multiprocess
 
 from omnigraph.base.errors import BadInput, Unavailable
 from omnigraph.graph.write.integrity.blob_sources import forbid_files
+from omnigraph.policy.gate import Gate
 from omnigraph.server.app import ServerConfig, create_app
 from omnigraph.server.graphs import name_graphs
-from omnigraph.server.identity import Tokens, read_tokens
+from omnigraph.server.identity import Identity, Tokens
+from omnigraph.server.identity.signed_tokens import SignedTokensConfig
+from omnigraph.server.identity.sources import find_identity
 from omnigraph.server.limits import RequestLimits
 from omnigraph.server.observe.logs import set_up_logs
 from omnigraph.server.observe.traces import find_traces
+from omnigraph.server.policies import ServerPolicies, read_policies
 
 _CONFIG = "OMNIGRAPH_SERVER_CONFIG"
 _BACKLOG = 2_048
@@ -42,21 +46,26 @@ class ServeRequest:
     bind: str = "127.0.0.1:8080"
     workers: int = 1
     token_file: str | None = None
-    """None where everybody is let in."""
+    """None where everybody is let in, or tokens come from elsewhere."""
     state: str | None = None
     """The folder of what outlives the server."""
     allowed: tuple[str, ...] = ()
     """Prefixes of addresses that jobs may read and write."""
     metrics: str | None = None
     """The folder where workers keep their numbers; a temporary one unless given."""
+    policies: tuple[str, ...] = ()
+    """Files of policies: `FILE` for all graphs or the server, `NAME=FILE` for one graph."""
+    signed: SignedTokensConfig | None = None
+    """Whose signed tokens are accepted."""
+    unauthenticated: bool = False
+    """Whether everybody is let in, whatever the environment says."""
 
 
 def serve(request: ServeRequest, announce: Callable[[str], None]) -> None:
     """Serve until a signal asks to stop; `announce` is told the address as soon as it is bound."""
     name_graphs(request.graphs)
     forbid_files()
-    if request.token_file is not None:
-        read_tokens(Path(request.token_file))  # what is wrong is said here, not by a worker
+    _read_rights(request)  # what is wrong is said here, not by a worker
     host, port = _read_bind(request.bind)
     limits = RequestLimits.from_environment()
     with tempfile.TemporaryDirectory(prefix="omnigraph-metrics-", ignore_cleanup_errors=True) as folder:
@@ -98,23 +107,48 @@ def _run(
 def build_app() -> FastAPI:
     """Return the application of a process that was started to serve."""
     told = json.loads(os.environ[_CONFIG])
-    tokens = read_tokens(Path(told["token_file"])) if told["token_file"] else Tokens()
+    identity, gates, server = _read_rights(_request_of(told))
     limits = RequestLimits.from_environment()
     state = None if told["state"] is None else Path(told["state"])
     set_up_logs()
     app = create_app(
         ServerConfig(
             told["graphs"],
-            tokens,
+            identity,
             limits,
             state,
             tuple(told["allowed"]),
             Path(told["metrics"]),
             find_traces(),
+            gates,
+            server,
         )
     )
     _stop_in_time(app, limits.stop_seconds)
     return app
+
+
+def _request_of(told: Mapping[str, Any]) -> ServeRequest:
+    """Return the request that another process was started with."""
+    signed = told["signed"]
+    if signed is not None:
+        signed = SignedTokensConfig(**{**signed, "algorithms": tuple(signed["algorithms"])})
+    known = {**told, "signed": signed, "allowed": tuple(told["allowed"]), "policies": tuple(told["policies"])}
+    return ServeRequest(**known)
+
+
+def _read_rights(request: ServeRequest) -> tuple[Identity, dict[str, Gate], Gate | None]:
+    """Return who may call and what they may do, or say why a server cannot be started so."""
+    identity: Identity = Tokens()
+    if not request.unauthenticated:
+        identity = find_identity(request.token_file, request.signed)
+        if identity.is_open:
+            raise BadInput(
+                "say who may call: give --token-file or --jwks, or --unauthenticated for everybody"
+            )
+    gates, server = read_policies(request.policies, list(request.graphs))
+    ServerPolicies.choose(not identity.is_open, gates, server)
+    return identity, gates, server
 
 
 def _stop_in_time(app: FastAPI, seconds: float) -> None:

@@ -11,6 +11,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 import omnigraph as og
+from omnigraph.policy.gate import Gate
+from omnigraph.policy.read_bundle import read_bundle
 from omnigraph.server.app import ServerConfig, create_app
 from omnigraph.server.identity import Tokens
 from omnigraph.server.limits import RequestLimits
@@ -174,7 +176,12 @@ def test_a_server_without_any_graph_does_not_start(tmp_path: Path) -> None:
 
 def test_the_actor_comes_from_the_token_alone(root: Path) -> None:
     tokens = Tokens((("ada", hashlib.sha256(b"one").digest()),))
-    with TestClient(create_app(ServerConfig({"people": str(root)}, tokens))) as client:
+    rules = read_bundle(
+        "version: 1\ngroups: {all: [ada]}\n"
+        "rules: [{id: a, allow: {actors: {group: all}, actions: [read, change]}}]\n"
+    )
+    config = ServerConfig({"people": str(root)}, tokens, policies={"people": Gate(rules, "people")})
+    with TestClient(create_app(config)) as client:
         assert client.get("/healthz").status_code == 200
         for headers in ({}, {"Authorization": "Bearer two"}, {"Authorization": "Basic one"}):
             answer = client.get(f"{BASE}/schema", headers=headers)

@@ -30,6 +30,7 @@ from omnigraph.execution.load.run import Load
 from omnigraph.execution.plan.explain import Explanation
 from omnigraph.execution.result import Result
 from omnigraph.execution.write.mutate import Mutation
+from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.backup.progress import Progress as CopyProgress
 from omnigraph.graph.backup.run import Backup
 from omnigraph.graph.branches.info import BranchInfo
@@ -392,7 +393,9 @@ class AsyncBranches:
         ...
 
     async def list(self) -> list[str]:
-        """Return the names of all branches: main first, then by name; the log tells of damaged ones."""
+        """Return the names of all branches: main first, then by name; the log tells of damaged ones.
+
+        Under a policy only those that may be read."""
         ...
 
     async def merge(
@@ -536,7 +539,8 @@ class AsyncTags:
         ...
 
     async def list(self) -> list[Tag]:
-        """Return all tags, sorted by name; the log tells of damaged ones."""
+        """Return all tags, sorted by name; the log tells of damaged ones. Under a policy those of commits
+        that may be read."""
         ...
 
 class AsyncSchema:
@@ -772,6 +776,7 @@ class AsyncSnapshot:
     """The graph as it was at one commit. It never changes, whatever happens to the branch."""
 
     branch: str
+    access: Awaitable[ActorAccess | None]
     catalog: Awaitable[Catalog]
     commit: Commit
     commit_id: str

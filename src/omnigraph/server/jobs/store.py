@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,11 @@ def default_state() -> Path:
     if given:
         return Path(given)
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "omnigraph" / "server"
+
+
+def no_job(id: str) -> NotFound:
+    """Return the error for a job that does not exist."""
+    return NotFound(f"there is no job {id!r} of this graph here", job=id)
 
 
 class JobStore:
@@ -88,7 +93,7 @@ class JobStore:
         except (FileNotFoundError, NotADirectoryError):
             data = None
         if data is None:
-            raise NotFound(f"there is no job {id!r} of this graph here", job=id)
+            raise no_job(id)
         return read_job(data, str(path))
 
     def ids(self) -> list[str]:
@@ -98,7 +103,14 @@ class JobStore:
         except FileNotFoundError:
             return []
 
-    def page(self, state: str | None, kind: str | None, limit: int, before: str | None) -> list[Job]:
+    def page(
+        self,
+        state: str | None,
+        kind: str | None,
+        limit: int,
+        before: str | None,
+        wanted: Callable[[Job], bool] = lambda _: True,
+    ) -> list[Job]:
         """Return jobs, newest first, from after one of them on."""
         found: list[Job] = []
         for id in self.ids():
@@ -106,7 +118,7 @@ class JobStore:
                 continue
             with suppress(NotFound):
                 job = self.get(id)
-                if state in (None, job.state) and kind in (None, job.kind):
+                if state in (None, job.state) and kind in (None, job.kind) and wanted(job):
                     found.append(job)
             if len(found) == limit:
                 break

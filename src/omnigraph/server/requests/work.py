@@ -20,6 +20,7 @@ from omnigraph.base.errors import BadInput
 from omnigraph.base.telemetry import measure
 from omnigraph.server.context import ClientGone, RequestState, current_request
 from omnigraph.server.limits import RequestLimits
+from omnigraph.server.policies import refuse_reader
 from omnigraph.server.requests.admission import Admission
 from omnigraph.wire.media import IF_COMMIT_HEADER
 
@@ -112,6 +113,8 @@ class WorkRoute(APIRoute):
 
 
 def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callable[..., Any]:
+    # Whether a stored query exists must not be told by how a call of it is refused.
+    guarded = "call" in inspect.signature(endpoint).parameters and "queries" not in endpoint.__module__
     is_async = inspect.iscoroutinefunction(endpoint)
     takes_terms = "headers" in inspect.signature(endpoint).parameters
 
@@ -132,6 +135,8 @@ def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callabl
         try:
             if not writes:
                 return await serve(given)
+            if guarded:
+                refuse_reader(given["call"].graphs.gate_of(given["call"].name), request.actor)
             with current_workshop().admission.admit(request.actor, request.body_bytes):
                 return await serve(given)
         except ClientGone:

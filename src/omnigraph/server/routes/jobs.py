@@ -21,8 +21,9 @@ from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, 
 from omnigraph.server.context import current_request
 from omnigraph.server.jobs.kinds import BODIES, CONDITIONAL, JobKind, describe_load
 from omnigraph.server.jobs.record import FINAL, Job, JobState
+from omnigraph.server.jobs.rights import check_begin, may_see
 from omnigraph.server.jobs.runner import JobRunner
-from omnigraph.server.jobs.store import JobStore
+from omnigraph.server.jobs.store import JobStore, no_job
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions
 from omnigraph.server.requests.spool import write_body
 from omnigraph.server.requests.streams import render_event
@@ -60,6 +61,8 @@ async def begin_load(
     workshop = current_workshop()
     if address is not None:
         runner.addresses.check(address)
+    graph = await workshop.run(call.open)
+    check_begin(graph, "load", {"branch": options.branch})
     store = await workshop.run(runner.store_of, call.name, writes=True)
     folder = await workshop.run(store.prepare, writes=True)
     try:
@@ -91,6 +94,7 @@ def begin_job(
     except ValidationError as error:
         problems = [{**item, "loc": ("body", *item["loc"])} for item in error.errors()]
         raise RequestValidationError(problems) from error
+    check_begin(call.open(), kind, asked)
     if "target" in asked and kind in ("backup", "export"):
         runner.addresses.check(asked["target"])
     store = runner.store_of(call.name)
@@ -108,7 +112,8 @@ def list_jobs(
 ) -> dict[str, Any]:
     """Return the jobs of the graph, newest first, a page at a time."""
     store = runner.store_of(call.name)
-    found = store.page(state, kind, limit + 1, page_token)
+    gate = call.graphs.gate_of(call.name)
+    found = store.page(state, kind, limit + 1, page_token, lambda job: may_see(gate, call.caller.actor, job))
     token = found[limit - 1].id if len(found) > limit else None
     return {"jobs": [_tell(store, job) for job in found[:limit]], "next_page_token": token}
 
@@ -117,14 +122,14 @@ def list_jobs(
 def show_job(call: GraphDep, runner: RunnerDep, id: str) -> dict[str, Any]:
     """Return how a job stands, and what came of it."""
     store = runner.store_of(call.name)
-    return _tell(store, store.get(id))
+    return _tell(store, _find(call, store, id))
 
 
 @router.post("/jobs/{id}/cancel", status_code=202)
 def cancel_job(call: GraphDep, runner: RunnerDep, id: str) -> dict[str, Any]:
     """Ask a job to stop: it does at its next checkpoint, and what it has not published by then never is."""
     store = runner.store_of(call.name)
-    if not store.get(id).is_final:
+    if not _find(call, store, id).is_final:
         store.ask_to_cancel(id)
         runner.wake()
     return _tell(store, store.get(id))
@@ -141,8 +146,16 @@ def follow_job(
 ) -> Response:
     """Send what happens to a job, as it happens, until its end (`text/event-stream`)."""
     store = runner.store_of(call.name)
-    store.get(id)
+    _find(call, store, id)
     return _Following(store, id, last_event_id or 0)
+
+
+def _find(call: GraphCall, store: JobStore, id: str) -> Job:
+    """Return a job; one of somebody else is as if it were not there."""
+    job = store.get(id)
+    if not may_see(call.graphs.gate_of(call.name), call.caller.actor, job):
+        raise no_job(id)
+    return job
 
 
 def _begin(

@@ -85,6 +85,7 @@ def list_namespaces(
     parts = _parts(id, delimiter)
     names: list[str] = []
     if not parts:
+        request.app.state.graphs.policies.check_list(caller.actor)
         names = request.app.state.graphs.names
     elif len(parts) == 1:
         graph = _graph(request, caller, parts)

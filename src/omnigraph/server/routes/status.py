@@ -9,9 +9,9 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 import omnigraph
-from omnigraph.base.errors import Unavailable
+from omnigraph.base.errors import Unauthorized, Unavailable
 from omnigraph.graph.manifest.format import CURRENT
-from omnigraph.server.calls import KnownCaller
+from omnigraph.server.calls import KnownCaller, find_caller
 from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.observe.metrics import MEDIA_TYPE
 
@@ -20,15 +20,29 @@ router = APIRouter(tags=["server"])
 
 @router.get("/healthz")
 async def show_health(request: Request) -> dict[str, Any]:
-    """Say that the server works, and which graphs it could not open."""
+    """Say that the server works, and to those who may list them, which graphs it could not open."""
     graphs: ServedGraphs = request.app.state.graphs
-    return {
+    told: dict[str, Any] = {
         "status": "ok",
         "version": omnigraph.__version__,
         "internal_schema_version": CURRENT,
-        "graphs": graphs.names,
-        "quarantined": {name: item.error.code for name, item in graphs.quarantined.items()},
+        "state": graphs.policies.state,
+        "graphs_served": len(graphs.names),
+        "graphs_quarantined": len(graphs.quarantined),
     }
+    if await _may_list(request):
+        told["graphs"] = graphs.names
+        told["quarantined"] = {name: item.error.code for name, item in graphs.quarantined.items()}
+    return told
+
+
+async def _may_list(request: Request) -> bool:
+    """Return whether the caller, who needs no token here, may know which graphs there are."""
+    graphs: ServedGraphs = request.app.state.graphs
+    try:
+        return graphs.policies.may_list((await find_caller(request)).actor)
+    except Unauthorized:
+        return False
 
 
 @router.get("/readyz")
@@ -43,6 +57,8 @@ async def show_readiness(request: Request) -> dict[str, Any]:
 async def show_metrics(request: Request, caller: KnownCaller) -> Response:
     """Return the metrics of all workers, as Prometheus reads them."""
     state = request.app.state
+    if state.graphs.policies.server is not None:  # it names graphs
+        state.graphs.policies.check_list(caller.actor)
     state.metrics.set_gauges(state.workshop.running, state.workshop.admission.streams)
     return Response(await run_in_threadpool(state.metrics.render), media_type=MEDIA_TYPE)
 
@@ -50,4 +66,6 @@ async def show_metrics(request: Request, caller: KnownCaller) -> Response:
 @router.get("/graphs")
 async def list_graphs(request: Request, caller: KnownCaller) -> dict[str, Any]:
     """Return the graphs that are served."""
-    return {"graphs": request.app.state.graphs.names}
+    graphs: ServedGraphs = request.app.state.graphs
+    graphs.policies.check_list(caller.actor)
+    return {"graphs": graphs.names}

@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse, Response
 from omnigraph.base.choices import LoadMode
 from omnigraph.base.errors import OmniError, ResourceLimit
 from omnigraph.server.bodies import MutateBody
-from omnigraph.server.calls import GraphDep, WriteDep
+from omnigraph.server.calls import GraphCall, GraphDep, WriteDep
 from omnigraph.server.exactness import read_params
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions, load_file, name_records
 from omnigraph.server.requests.spool import write_body
@@ -54,7 +54,7 @@ async def load_records(
 ) -> Response:
     """Load the body as one commit: graph records as NDJSON, or rows of one type as CSV, Parquet or Arrow."""
     workshop = current_workshop()
-    await workshop.run(call.open)  # where there is no graph, no body is read
+    await workshop.run(_check_load, call, options)  # what is denied, or has no graph, is not read
     folder = tempfile.mkdtemp(prefix="omnigraph-load-")
     path = os.path.join(folder, f"body{FILES[format][0]}")
 
@@ -72,6 +72,11 @@ async def load_records(
     finally:
         # A load that goes on without a client stops at its next checkpoint, or has read the file.
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _check_load(call: GraphCall, options: LoadOptions) -> None:
+    graph = call.open()
+    graph._allow("change", graph._own(options.branch))
 
 
 async def bounded(request: Request, most: int) -> AsyncIterator[bytes]:
