@@ -29,6 +29,12 @@ export interface ApplyBody {
   message?: string | null;
 }
 
+/** What was looked at: when the source is another by now, nothing is approved. */
+export interface ApproveBody {
+  commit?: string | null;
+  text?: string;
+}
+
 /** A branch to make; it begins at a branch's head, a version of it, a commit or a tag. */
 export interface BranchBody {
   name: string;
@@ -38,12 +44,26 @@ export interface BranchBody {
   version?: number | null;
 }
 
+/** What should change, and what was looked at. */
+export interface ChangesRequestBody {
+  text?: string;
+  commit?: string | null;
+}
+
 /** What to keep. */
 export interface CleanupBody {
   keep?: number | null;
   older_than?: string | null;
   dry_run?: boolean;
   message?: string | null;
+}
+
+/** What is said about a proposal, or about a node, an edge or a property of it. */
+export interface CommentBody {
+  text: string;
+  entity?: { [name: string]: string } | null;
+  /** What was looked at; the head of the source unless given. */
+  commit?: string | null;
 }
 
 /** Which vectors to compute. */
@@ -124,6 +144,39 @@ export interface PickBody {
   metadata?: { [name: string]: string } | null;
 }
 
+/** A branch that is proposed to another. */
+export interface ProposalBody {
+  source: string;
+  into?: string;
+  title?: string;
+  description?: string;
+  reviewers?: string[];
+  /** Names of stored queries that must return no rows. */
+  checks?: string[];
+  strategy?: "entity" | "property" | "ours" | "theirs";
+  /** Noted in the commit of the merge. */
+  metadata?: { [name: string]: string } | null;
+}
+
+/** What the commit says, and whether the source goes. */
+export interface ProposalMergeBody {
+  message?: string | null;
+  metadata?: { [name: string]: string } | null;
+  delete_branch?: boolean;
+}
+
+/** Why. */
+export interface ProposalTextBody {
+  text?: string;
+}
+
+/** What proposals into a branch need. */
+export interface ProtectionBody {
+  approvals?: number;
+  /** Names of stored queries that must return no rows. */
+  checks?: string[];
+}
+
 /** Stored queries as files with their texts, or the names of those to remove. */
 export interface QueriesBody {
   /** Texts of `.gq` files, by name. */
@@ -182,6 +235,13 @@ export interface ResetBody {
   message?: string | null;
   /** Noted in the commit. */
   metadata?: { [name: string]: string } | null;
+}
+
+/** Answers to conflicts, as a merge takes them; one whose `take` is null takes an earlier one away. */
+export interface ResolutionsBody {
+  resolutions: JsonObject[];
+  /** Whether earlier answers to other conflicts go. */
+  replace?: boolean;
 }
 
 /** The arguments of a stored query; what only reads or only mutations take is refused for the other. */
@@ -352,6 +412,16 @@ export class OmniGraphClient {
   /** Make the commits of a branch again on top of another's head. */
   async rebaseBranch(given: { name: string; graph: string; omnigraphHandle?: string | null; body: RebaseBody }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/rebase`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Let nothing but proposals change a branch. */
+  async protectBranch(given: { name: string; graph: string; omnigraphHandle?: string | null; body: ProtectionBody }, options: CallOptions = {}): Promise<void> {
+    await this.send("PUT", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/protection`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options);
+  }
+
+  /** Let writers change a branch directly again. */
+  async unprotectBranch(given: { name: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<void> {
+    await this.send("DELETE", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/protection`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options);
   }
 
   /** Bring a deleted branch back. */
@@ -542,6 +612,66 @@ export class OmniGraphClient {
   /** Send what happens to a job, as it happens, until its end (`text/event-stream`). */
   async followJob(given: { id: string; graph: string; lastEventId?: number | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<Response> {
     return this.send("GET", `/graphs/${inPath(given.graph)}/jobs/${inPath(given.id)}/events`, {}, { "last-event-id": given.lastEventId, "omnigraph-handle": given.omnigraphHandle }, undefined, options);
+  }
+
+  /** Propose to merge a branch into another. */
+  async createProposal(given: { graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: ProposalBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Return proposals, newest first. */
+  async listProposals(given: { graph: string; state?: "open" | "merged" | "closed" | null; source?: string | null; into?: string | null; limit?: number; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/proposals`, { "state": given.state, "source": given.source, "into": given.into, "limit": given.limit, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return what has happened to proposals after a cursor. */
+  async pollProposals(given: { graph: string; cursor?: string | null; limit?: number; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/proposals/events`, { "cursor": given.cursor, "limit": given.limit }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return a proposal with what has been said about it. */
+  async showProposal(given: { id: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return whether a proposal can be merged now, and if not, why. */
+  async judgeProposal(given: { id: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/mergeable`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Say something about a proposal, or about an entity of it. */
+  async commentOnProposal(given: { id: string; graph: string; omnigraphHandle?: string | null; body: CommentBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/comments`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Approve a proposal as its source is now. */
+  async approveProposal(given: { id: string; graph: string; omnigraphHandle?: string | null; body?: ApproveBody | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/approve`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Ask for changes: until then the proposal is not merged. */
+  async requestChanges(given: { id: string; graph: string; omnigraphHandle?: string | null; body: ChangesRequestBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/request-changes`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Save answers to conflicts, some or all. */
+  async resolveProposal(given: { id: string; graph: string; omnigraphHandle?: string | null; body: ResolutionsBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("PUT", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/resolutions`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Merge a proposal; asked again it answers with the same commit, whatever the key. */
+  async mergeProposal(given: { id: string; graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body?: ProposalMergeBody | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/merge`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Close a proposal without merging it. */
+  async closeProposal(given: { id: string; graph: string; omnigraphHandle?: string | null; body?: ProposalTextBody | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/close`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Open a closed proposal again. */
+  async reopenProposal(given: { id: string; graph: string; omnigraphHandle?: string | null; body?: ProposalTextBody | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/reopen`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Say that the server works, and to those who may list them, which graphs it could not open. */
