@@ -67,6 +67,7 @@ class Proposals:
         """
         desk, (source, into) = self._open_desk(), (normalise(source), normalise(into))
         self._check_policy(_OPERATION, source, into)
+        self._graph._allow("read", source)  # what is proposed tells of its head
         if source == into:
             raise BadInput(f"branch {source!r} cannot be proposed to itself", branch=source)
         options(strategy, None)

@@ -31,7 +31,7 @@ _MAX_TOKEN = 16 * 1024
 _MAX_ACTOR = 256
 _HERE = ("127.0.0.1", "::1", "localhost")
 
-KeySet = Mapping[str | None, jwt.PyJWK]
+SigningKeys = Mapping[str | None, jwt.PyJWK]
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class _StoredKeys:
     """The keys of a file as it is now."""
 
     def __init__(self, path: Path) -> None:
-        self._file: WatchedFile[KeySet] = WatchedFile(path, _read_keys, {})
+        self._file: WatchedFile[SigningKeys] = WatchedFile(path, _read_keys, {})
 
     def find(self, kid: str | None) -> jwt.PyJWK | None:
         """Return a key by its id."""
@@ -116,7 +116,7 @@ class _FetchedKeys:
     def __init__(self, address: str) -> None:
         self._address = address
         self._lock = threading.Lock()
-        self._keys: KeySet = {}
+        self._keys: SigningKeys = {}
         self._asked = self._had = float("-inf")
 
     def find(self, kid: str | None) -> jwt.PyJWK | None:
@@ -138,7 +138,7 @@ class _FetchedKeys:
                 found = _choose(self._keys, kid)
         return found
 
-    def _fetch(self) -> KeySet:
+    def _fetch(self) -> SigningKeys:
         try:
             with (
                 httpx.Client(timeout=_FETCH_SECONDS, follow_redirects=False) as client,
@@ -160,14 +160,14 @@ class _FetchedKeys:
         return _parse_keys(data, self._address)
 
 
-def _read_keys(path: Path) -> KeySet:
+def _read_keys(path: Path) -> SigningKeys:
     try:
         return _parse_keys(path.read_bytes(), str(path))
     except OSError as error:
         raise BadInput(f"the keys in {path} cannot be read: {error}", path=str(path)) from error
 
 
-def _parse_keys(data: bytes, where: str) -> KeySet:
+def _parse_keys(data: bytes, where: str) -> SigningKeys:
     try:
         given: Any = json.loads(data)
         listed = [
@@ -184,7 +184,7 @@ def _parse_keys(data: bytes, where: str) -> KeySet:
     return found
 
 
-def _choose(keys: KeySet, kid: str | None) -> jwt.PyJWK | None:
+def _choose(keys: SigningKeys, kid: str | None) -> jwt.PyJWK | None:
     """Return the key with an id; a token without one can only be of the only key."""
     if kid is None:
         return next(iter(keys.values())) if len(keys) == 1 else None
