@@ -35,7 +35,8 @@ rules:
   - id: owners
     allow:
       actors: {group: owners}
-      actions: [read, export, change, schema_apply, branch_create, branch_delete, branch_merge, admin]
+      actions:
+        [read, export, change, schema_apply, branch_create, branch_delete, branch_merge, admin, propose, approve]
 """
 
 
