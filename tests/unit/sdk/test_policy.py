@@ -36,7 +36,8 @@ rules:
     allow:
       actors: {group: owners}
       actions:
-        [read, export, change, schema_apply, branch_create, branch_delete, branch_merge, admin, propose, approve]
+        [read, export, change, schema_apply, branch_create, branch_delete, branch_merge, admin,
+         propose, approve]
 """
 
 
@@ -222,7 +223,7 @@ def test_the_owner_can_do_all_of_it_but_what_the_graph_itself_refuses(uri: str) 
         try:
             call(g)
         except og.PolicyDenied as error:
-            raise AssertionError(f"{part}.{name}") from error
+            assert "nobody approves" in error.message, f"{part}.{name}: {error.message}"
         except (og.OmniError, KeyError):
             pass
 

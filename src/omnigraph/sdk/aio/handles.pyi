@@ -783,8 +783,11 @@ class AsyncSnapshot:
     distinct: dict[str, Mapping[str, int]]
     queries: Awaitable[QuerySet]
     schema_source: Awaitable[str]
+    sees_all: Awaitable[bool]
+    sight: Awaitable[str]
     tables: list[TableInfo]
     version: int
+    view_id: Awaitable[str]
 
     async def blob(self, entity: EntityKind, type: str, id: str, property: str) -> AsyncBlob:
         """Return a blob of a node or edge of this snapshot, to be read in ranges."""
