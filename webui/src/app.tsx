@@ -39,14 +39,15 @@ export function App() {
   if (graphs.error instanceof OmniGraphError && graphs.error.status === 401) {
     return <Login isWrong={token !== null} enter={enter} />;
   }
-  if (graphs.error !== undefined) {
+  const isHidden = graphs.error instanceof OmniGraphError && graphs.error.status === 403;
+  if (graphs.error !== undefined && !isHidden) {
     return (
       <main className="alone">
         <Failure error={graphs.error} again={graphs.again} />
       </main>
     );
   }
-  if (!graphs.value) {
+  if (!graphs.value && !isHidden) {
     return (
       <main className="alone">
         <Loading what="graphs" />
@@ -55,12 +56,12 @@ export function App() {
   }
   return (
     <NavigationProvider>
-      <Graphs session={session} graphs={graphs.value} />
+      <Graphs session={session} graphs={graphs.value ?? []} isHidden={isHidden} />
     </NavigationProvider>
   );
 }
 
-function Graphs({ session, graphs }: { session: Session; graphs: string[] }) {
+function Graphs({ session, graphs, isHidden }: { session: Session; graphs: string[]; isHidden: boolean }) {
   const { place, go } = useNavigation();
   const only = graphs.length === 1 ? graphs[0] : undefined;
   useEffect(() => {
@@ -72,7 +73,9 @@ function Graphs({ session, graphs }: { session: Session; graphs: string[] }) {
         <h1 className="brand">
           <Mark /> OmniGraph
         </h1>
-        {graphs.length === 0 ? (
+        {isHidden ? (
+          <NamedGraph />
+        ) : graphs.length === 0 ? (
           <Empty title="There is no graph that you may see" />
         ) : (
           <ul className="cards">
@@ -95,6 +98,30 @@ function Graphs({ session, graphs }: { session: Session; graphs: string[] }) {
     );
   }
   return <GraphPages key={place.graph} session={session} graphs={graphs} graph={place.graph} />;
+}
+
+/** Where the list of graphs is not for everybody, one says which it is. */
+function NamedGraph() {
+  const { go } = useNavigation();
+  const [name, setName] = useState("");
+  return (
+    <form
+      className="panel stack tight"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (name) go(writePlace({ graph: name }));
+      }}
+    >
+      <label className="field">
+        Name of the graph
+        <input value={name} autoFocus onChange={(event) => setName(event.target.value.trim())} />
+      </label>
+      <button className="primary" type="submit" disabled={name === ""}>
+        Open
+      </button>
+      <p className="quiet">You may not see which graphs there are.</p>
+    </form>
+  );
 }
 
 function GraphPages({ session, graphs, graph }: { session: Session; graphs: string[]; graph: string }) {

@@ -270,6 +270,7 @@ export interface Approval {
   commit: string;
   at: string;
   is_current: boolean;
+  text?: string;
 }
 
 export interface Proposal {
@@ -288,6 +289,8 @@ export interface Proposal {
   reviewers: string[];
   comments: Comment[];
   approvals: Approval[];
+  changes_requested?: Approval[];
+  strategy?: string;
   checks?: Check[] | null;
   resolutions: Record<string, Value>[];
   merged_commit: string | null;

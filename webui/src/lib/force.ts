@@ -44,7 +44,29 @@ export function layPicture({ nodes, edges, known }: LayoutRequest): Places {
     const heat = (LENGTH * 0.6 * (rounds - round)) / rounds;
     step(x, y, links, degree, heat);
   }
+  if (Object.keys(known).length === 0) layWide(x, y);
   return Object.fromEntries(nodes.map((key, at) => [key, [x[at]!, y[at]!] as [number, number]]));
+}
+
+/** Turn what is laid out so that it is wider than it is high, as windows are, and labels find room. */
+function layWide(x: Float64Array, y: Float64Array): void {
+  const count = Math.max(1, x.length);
+  const mean = (values: Float64Array) => values.reduce((total, value) => total + value, 0) / count;
+  const [mx, my] = [mean(x), mean(y)];
+  let [xx, yy, xy] = [0, 0, 0];
+  for (let at = 0; at < x.length; at += 1) {
+    const [dx, dy] = [x[at]! - mx, y[at]! - my];
+    xx += dx * dx;
+    yy += dy * dy;
+    xy += dx * dy;
+  }
+  const angle = -0.5 * Math.atan2(2 * xy, xx - yy);
+  const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+  for (let at = 0; at < x.length; at += 1) {
+    const [dx, dy] = [x[at]! - mx, y[at]! - my];
+    x[at] = dx * cos - dy * sin;
+    y[at] = dx * sin + dy * cos;
+  }
 }
 
 function step(x: Float64Array, y: Float64Array, links: (readonly [number, number])[], degree: Float64Array, heat: number): void {

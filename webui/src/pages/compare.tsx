@@ -71,6 +71,7 @@ function Comparison({ source, into }: { source: string; into: string }) {
   const kept = `omnigraph.answers.${view.graph}.${source}.${into}`;
   const [strategy, setStrategy] = useState<Strategy>("property");
   const [answers, setAnswers] = useState<Answers>(() => readKept(kept));
+  const [done, setDone] = useState<MergeResult | null>(null);
   const heads = useAsk(`heads ${view.graph} ${source} ${into} ${view.round}`, async (signal) => {
     const [theirs, ours] = await Promise.all([source, into].map(async (name) => (await client.describeBranch({ graph: view.graph, name, comparedWith: into }, { signal })) as unknown as BranchInfo));
     return { theirs: theirs as BranchInfo, ours: ours as BranchInfo };
@@ -81,6 +82,7 @@ function Comparison({ source, into }: { source: string; into: string }) {
   useEffect(() => {
     sessionStorage.setItem(kept, JSON.stringify(answers));
   }, [answers, kept]);
+  if (done) return <Merged into={into} result={done} />;
   return (
     <When asked={heads} what="both branches">
       {({ theirs, ours }) => (
@@ -91,7 +93,10 @@ function Comparison({ source, into }: { source: string; into: string }) {
           <When asked={tried} what="what a merge would do">
             {(result) => (
               <>
-                <MergeBox source={source} into={into} result={result} answers={answers} strategy={strategy} setStrategy={setStrategy} head={ours.head} forget={() => setAnswers({})} />
+                <MergeBox source={source} into={into} result={result} answers={answers} strategy={strategy} setStrategy={setStrategy} head={ours.head} finish={(made) => {
+                    setAnswers({});
+                    setDone(made);
+                  }} />
                 {result.conflicts.length > 0 && (
                   <Conflicts conflicts={result.conflicts} answers={answers} change={setAnswers} names={{ ours: into, theirs: source, base: "before" }} commits={{ ours: ours.head, theirs: theirs.head }} />
                 )}
@@ -113,6 +118,24 @@ function readKept(name: string): Answers {
   }
 }
 
+function Merged({ into, result }: { into: string; result: MergeResult }) {
+  return (
+    <div className="mergebox good" role="status">
+      <p>
+        <strong>Merged</strong> into <bdi>{into}</bdi>
+        {result.commit_id && (
+          <>
+            {" as "}
+            <Link page="commit" params={{ id: result.commit_id, branch: into === "main" ? null : into }}>
+              <code>{shortId(result.commit_id)}</code>
+            </Link>
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
 interface BoxGiven {
   source: string;
   into: string;
@@ -121,36 +144,18 @@ interface BoxGiven {
   strategy: Strategy;
   setStrategy: (strategy: Strategy) => void;
   head: string;
-  forget: () => void;
+  finish: (result: MergeResult) => void;
 }
 
-function MergeBox({ source, into, result, answers, strategy, setStrategy, head, forget }: BoxGiven) {
+function MergeBox({ source, into, result, answers, strategy, setStrategy, head, finish }: BoxGiven) {
   const view = useGraph();
   const { go } = useNavigation();
   const [message, setMessage] = useState("");
   const [deletes, setDeletes] = useState(false);
-  const [done, setDone] = useState<MergeResult | null>(null);
   const doing = useDoing();
   const open = result.conflicts.filter((conflict) => !isAnswered(conflict, answers[conflictKey(conflict)]));
   const isReady = open.length === 0 && result.outcome !== "already_up_to_date";
   const total = useMemo(() => Object.values(result.counts).reduce((sum, item) => ({ insert: sum.insert + item.inserted, update: sum.update + item.updated, delete: sum.delete + item.deleted }), { insert: 0, update: 0, delete: 0 }), [result]);
-  if (done) {
-    return (
-      <div className="mergebox good" role="status">
-        <p>
-          <strong>Merged</strong> into <bdi>{into}</bdi>
-          {done.commit_id && (
-            <>
-              {" as "}
-              <Link page="commit" params={{ id: done.commit_id, branch: into === "main" ? null : into }}>
-                <code>{shortId(done.commit_id)}</code>
-              </Link>
-            </>
-          )}
-        </p>
-      </div>
-    );
-  }
   const merge = (isTried: boolean) =>
     doing.run(async () => {
       const resolutions = writeResolutions(result.conflicts, answers);
@@ -158,15 +163,14 @@ function MergeBox({ source, into, result, answers, strategy, setStrategy, head, 
       const made = (await view.session.client.mergeBranch({ graph: view.graph, idempotencyKey: isTried ? null : makeKey(), omnigraphIfGraphCommit: isTried ? null : head, body: body as never })) as unknown as MergeResult;
       if (made.conflicts.length > 0) throw new Error(made.conflicts.map((conflict) => conflict.message).join("\n"));
       if (!isTried) {
-        setDone(made);
-        forget();
+        finish(made);
         view.refresh();
       }
     });
   const propose = () =>
     doing.run(async () => {
       const path = `/graphs/${encodeURIComponent(view.graph)}/proposals`;
-      const made = await callRoute<Proposal>(view.session, "POST", path, { source, into, title: message || `Merge ${source}` }, { "Idempotency-Key": makeKey() });
+      const made = await callRoute<Proposal>(view.session, "POST", path, { source, into, title: message, strategy }, { "Idempotency-Key": makeKey() });
       go(writePlace({ graph: view.graph, page: "proposal", params: { id: made.id } }));
     });
   return (

@@ -3,10 +3,10 @@
 import { useEffect, useRef, useState } from "react";
 import { useAsk, useDoing } from "../api/ask";
 import { callRoute, makeKey } from "../api/session";
-import type { Comment, Commit, Mergeable, Proposal } from "../api/shapes";
+import type { Comment, Commit, Mergeable, Properties, Proposal } from "../api/shapes";
 import { conflictKey, isAnswered, readResolutions, writeResolutions, type Answers } from "../lib/answers";
 import type { EntityDifference } from "../lib/differences";
-import { cutText, shortId, tellAge, tellCount } from "../lib/formats";
+import { cutText, shortId, tellAge, tellCount, tellValue } from "../lib/formats";
 import { ChangesBetween } from "../parts/changes";
 import { Conflicts } from "../parts/conflicts";
 import { Counts } from "../parts/difference";
@@ -14,6 +14,7 @@ import { useGraph } from "../parts/graph_context";
 import { Link, useNavigation } from "../parts/navigation";
 import { Empty, Failure, When } from "../parts/states";
 import { ResultTable } from "../parts/table";
+import { Name } from "../parts/values";
 import { Revert } from "./commit";
 import { StateChip } from "./proposals";
 
@@ -83,6 +84,7 @@ function Shown({ proposal, path, refresh }: { proposal: Proposal; path: string; 
         <Ended proposal={proposal} path={path} refresh={refresh} />
       )}
       {isOpen && mergeable && mergeable.conflicts.length > 0 && <Settling proposal={proposal} mergeable={mergeable} path={path} refresh={refresh} />}
+      {isOpen && proposal.resolutions.length > 0 && <SavedAnswers proposal={proposal} path={path} refresh={refresh} />}
       {mergeable && mergeable.checks.length > 0 && <Checks checks={mergeable.checks} />}
       {from && to ? <ChangesBetween from={from} to={to} under={under} /> : <Empty title="Its branch is gone" />}
       <section className="stack tight" aria-label="Conversation">
@@ -92,7 +94,12 @@ function Shown({ proposal, path, refresh }: { proposal: Proposal; path: string; 
         ))}
         {proposal.approvals.map((approval) => (
           <p key={`${approval.actor} ${approval.at}`} className="quiet">
-            <span className={`chip ${approval.is_current ? "good" : ""}`}>{approval.is_current ? "approved" : "approved, before it changed"}</span> <bdi>{approval.actor}</bdi> · {tellAge(approval.at, Date.now())} · <code>{shortId(approval.commit)}</code>
+            <span className={`chip ${approval.is_current ? "good" : ""}`}>{approval.is_current ? "approved" : "approved, before it changed"}</span> <bdi>{approval.actor}</bdi> · {tellAge(approval.at, Date.now())} · <code>{shortId(approval.commit)}</code> <bdi>{cutText(approval.text ?? "", 2000)}</bdi>
+          </p>
+        ))}
+        {(proposal.changes_requested ?? []).map((request) => (
+          <p key={`${request.actor} ${request.at}`} className="quiet">
+            <span className={`chip ${request.is_current ? "wait" : ""}`}>{request.is_current ? "asks for changes" : "asked for changes, before it changed"}</span> <bdi>{request.actor}</bdi> · {tellAge(request.at, Date.now())} <bdi>{cutText(request.text ?? "", 2000)}</bdi>
           </p>
         ))}
         <CommentForm path={path} refresh={refresh} label="Comment" />
@@ -229,11 +236,47 @@ function Settling({ proposal, mergeable, path, refresh }: { proposal: Proposal; 
           Save {tellCount(settled, "answer")}
         </button>
         <span className="quiet" role="status">
-          {proposal.resolutions.length > 0 ? `${tellCount(proposal.resolutions.length, "answer")} saved.` : "What is saved waits for you, whenever you come back."}
+          What is saved waits for you, whenever you come back.
         </span>
       </div>
       {doing.error !== undefined && <Failure error={doing.error} />}
     </>
+  );
+}
+
+/** Answers that the server keeps: each can be taken back, which opens its conflict again. */
+function SavedAnswers({ proposal, path, refresh }: { proposal: Proposal; path: string; refresh: () => void }) {
+  const view = useGraph();
+  const doing = useDoing();
+  return (
+    <details className="difference">
+      <summary>
+        <span className="chip good">{tellCount(proposal.resolutions.length, "saved answer")}</span>
+      </summary>
+      <ul className="list inset">
+        {proposal.resolutions.map((answer, at) => (
+          <li key={at} className="row proposal">
+            <span>
+              <span className="quiet">{String(answer.type_name ?? "every type")}</span> <Name text={String(answer.entity_id ?? "every one")} /> <span className="quiet">takes {answer.take === "custom" ? tellValue((answer.image as { properties?: Properties } | null)?.properties ?? null, 200) : String(answer.take)}</span>
+            </span>
+            {!view.isReadOnly && (
+              <button
+                disabled={doing.isBusy}
+                onClick={() =>
+                  doing.run(async () => {
+                    await callRoute(view.session, "PUT", `${path}/resolutions`, { resolutions: proposal.resolutions.filter((_, other) => other !== at), replace: true });
+                    refresh();
+                  })
+                }
+              >
+                Take back
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {doing.error !== undefined && <Failure error={doing.error} />}
+    </details>
   );
 }
 

@@ -98,6 +98,7 @@ function NewProposal() {
   const [source, setSource] = useState("");
   const [into, setInto] = useState("main");
   const [title, setTitle] = useState("");
+  const [strategy, setStrategy] = useState("property");
   const doing = useDoing();
   if (view.isReadOnly || others.length === 0) return null;
   return (
@@ -108,7 +109,7 @@ function NewProposal() {
         onSubmit={(event) => {
           event.preventDefault();
           doing.run(async () => {
-            const made = await callRoute<Proposal>(view.session, "POST", `/graphs/${encodeURIComponent(view.graph)}/proposals`, { source, into, title }, { "Idempotency-Key": makeKey() });
+            const made = await callRoute<Proposal>(view.session, "POST", `/graphs/${encodeURIComponent(view.graph)}/proposals`, { source, into, title, strategy }, { "Idempotency-Key": makeKey() });
             go(writePlace({ graph: view.graph, page: "proposal", params: { id: made.id } }));
           });
         }}
@@ -135,6 +136,13 @@ function NewProposal() {
           <label className="field grow">
             <span className="quiet small">Title</span>
             <input value={title} onChange={(event) => setTitle(event.target.value)} />
+          </label>
+          <label className="field">
+            <span className="quiet small">In conflict is</span>
+            <select value={strategy} onChange={(event) => setStrategy(event.target.value)}>
+              <option value="property">a property that both changed</option>
+              <option value="entity">an entity that both changed</option>
+            </select>
           </label>
           <button className="primary" type="submit" disabled={source === "" || doing.isBusy}>
             Propose

@@ -206,7 +206,7 @@ function useStored(): Stored[] {
   const view = useGraph();
   const asked = useAsk(`queries ${view.graph} ${view.branch} ${view.round}`, async () => {
     try {
-      const told = await callRoute<{ queries?: Stored[] }>(view.session, "GET", `/graphs/${encodeURIComponent(view.graph)}/queries`);
+      const told = await callRoute<{ queries?: Stored[] }>(view.session, "GET", `/graphs/${encodeURIComponent(view.graph)}/queries?texts=true`);
       return (told.queries ?? []).filter((item) => typeof item.text === "string");
     } catch {
       return [];

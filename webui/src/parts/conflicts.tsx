@@ -115,6 +115,9 @@ function ConflictView({ conflict, answer, isOpen, names, commits, change }: OneG
   const byProperty = isByProperty(conflict);
   const rows = useMemo(() => rowsOf(conflict), [conflict]);
   const [isPreviewed, setPreviewed] = useState(false);
+  const [isWhole, setWhole] = useState(false);
+  const different = useMemo(() => rows.filter((row) => row.isInConflict || conflict.ours === null || conflict.theirs === null || !isSame(row.ours, row.theirs) || !isSame(row.ours, row.base)), [rows, conflict]);
+  const shown = isWhole ? rows : different;
   const known = answer ?? { whole: null, properties: {} };
   const take = (side: Side) =>
     change(byProperty ? { whole: null, properties: { ...known.properties, ...Object.fromEntries(conflict.properties.map((name) => [name, { from: side }])) } } : { whole: side, properties: {} });
@@ -142,6 +145,11 @@ function ConflictView({ conflict, answer, isOpen, names, commits, change }: OneG
         <button className="link" aria-expanded={isPreviewed} onClick={() => setPreviewed(!isPreviewed)}>
           Preview the result
         </button>
+        {rows.length > different.length && (
+          <button className="link" aria-pressed={isWhole} onClick={() => setWhole(!isWhole)}>
+            {isWhole ? "Only what differs" : `${tellCount(rows.length - different.length, "property", "properties")} that are the same`}
+          </button>
+        )}
       </div>
       <div className="sides three" role="group" aria-label={`Values of ${conflict.type_name}`}>
         <div className="caption" />
@@ -149,7 +157,7 @@ function ConflictView({ conflict, answer, isOpen, names, commits, change }: OneG
         <div className="caption clip">ours · {names.ours}</div>
         <div className="caption clip">theirs · {names.theirs}</div>
         <div className="caption">result</div>
-        {rows.map((row) => (
+        {shown.map((row) => (
           <ConflictRow key={row.name} row={row} conflict={conflict} answer={known} change={change} byProperty={byProperty} />
         ))}
       </div>
