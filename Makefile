@@ -1,6 +1,6 @@
 # `make demo` and `make test` set up everything they need: see scripts/setup.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test serve bench lint audit sbom lock page clean
+.PHONY: help setup demo quick test serve bench lint docs audit sbom lock page clean
 
 PYTHON ?= python3
 # As many as CI has cores: more of them only wait for each other.
@@ -40,6 +40,9 @@ bench: $(STAMP)  ## print every benchmark's ratios
 serve: $(STAMP)  ## start the server on the demo graph
 	@test -d demo-graph || $(BIN)/python examples/demo.py
 	@$(BIN)/omnigraph serve demo-graph --unauthenticated
+
+docs: $(STAMP)  ## build the site of the documentation in site/
+	@$(BIN)/uv tool run --from zensical==0.0.73 zensical build --config-file mkdocs.yml
 
 audit: $(STAMP)  ## compare the locked dependencies with known vulnerabilities
 	@$(BIN)/uv tool run --from pip-audit==2.10.1 pip-audit --disable-pip --requirement requirements.lock
