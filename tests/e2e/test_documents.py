@@ -35,6 +35,7 @@ PAGES = [
     "docs/coming-from-delta.md",
     "docs/indexes.md",
     "docs/schema-migration.md",
+    "docs/policy.md",
 ]
 
 
