@@ -97,9 +97,8 @@ class LoadWork:
         if self._mode not in UPSERTS:
             return cut
         return cut + tuple(
-            f"{part.rows - part.rows_with_id} edges of {part.table.name} have neither a key nor an id: "
-            f"a {self._mode} adds them, and the same load adds them again: declare @key(src, dst) in edge "
-            f"{part.table.name}, or give each record an id"
+            f"{_count_edges(part)} neither a key nor an id: a {self._mode} adds them, and the same load adds "
+            f"them again: declare @key(src, dst) in edge {part.table.name}, or give each record an id"
             for _, part in sorted(self._read.tables.items())
             if part.table.kind == "edge" and not part.table.key and part.rows > part.rows_with_id
         )
@@ -231,3 +230,8 @@ class LoadWork:
 
     def _counts(self, table: TableType) -> dict[str, int]:
         return self.nodes if isinstance(table, NodeType) else self.edges
+
+
+def _count_edges(part: ReadTable) -> str:
+    count = part.rows - part.rows_with_id
+    return f"{count} edge{'s' if count > 1 else ''} of {part.table.name} {'have' if count > 1 else 'has'}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from omnigraph.base.choices import OnError
 from omnigraph.base.errors import BadInput, BatchLanded
 from omnigraph.execution.engine import Engine
 from omnigraph.execution.load.request import LoadRequest
@@ -39,7 +40,7 @@ class StreamWriter:
         app_id: str,
         branch: str | None = None,
         mapping: Mapping[str, str] | None = None,
-        on_error: str = "fail",
+        on_error: OnError = "fail",
         rejected_to: str | os.PathLike[str] | None = None,
         message: str | None = None,
     ) -> None:

@@ -353,7 +353,7 @@ class AsyncGraph:
         app_id: str,
         branch: str | None = None,
         mapping: Mapping[str, str] | None = None,
-        on_error: str = "fail",
+        on_error: OnError = "fail",
         rejected_to: str | os.PathLike[str] | None = None,
         message: str | None = None,
     ) -> StreamWriter:

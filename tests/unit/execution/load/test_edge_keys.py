@@ -78,7 +78,9 @@ def test_edges_without_key_and_id_are_told_of_in_a_merge(tmp_path: Path) -> None
     graph = og.init(tmp_path / "graph", NODES + "edge K: P -> P { since: I64? }\n")
     graph.load(PEOPLE, mode="append")
     (said,) = graph.load([_edge("a", "b"), _edge("a", "b", id="x")], mode="merge").warnings
-    assert said.startswith("1 edges of K have neither a key nor an id") and "@key(src, dst)" in said
+    assert said.startswith("1 edge of K has neither a key nor an id") and "@key(src, dst)" in said
+    (said,) = graph.load([_edge("a", "b"), _edge("a", "b")], mode="merge").warnings
+    assert said.startswith("2 edges of K have neither a key nor an id")
     assert graph.load([_edge("a", "b")], mode="append").warnings == ()
 
 
