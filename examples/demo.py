@@ -265,8 +265,8 @@ def main() -> None:
         spark.stop()
     refuse(graph)
     say(f"Done, in {time.perf_counter() - started:.0f} s. The graph is in {ROOT.name}/. What to try next:")
-    print(f"  .venv/bin/omnigraph commit list --uri {ROOT.name} --limit 5")
-    print(f"  .venv/bin/omnigraph query --uri {ROOT.name} --query examples/debian/debian.gq most_needed")
+    print(f"  .venv/bin/omnigraph commit list --store {ROOT.name} --limit 5")
+    print(f"  .venv/bin/omnigraph query --store {ROOT.name} --query examples/debian/debian.gq most_needed")
     print("  make serve            # gives it to others over HTTP, and then:")
     ask_server = '{"query": "query q() { match { $p: Package } return { count($p) as packages } }"}'
     print(f"  curl http://127.0.0.1:8080/graphs/{ROOT.name}/query --json '{ask_server}'")

@@ -14,30 +14,13 @@ from omnigraph.base.settings import PREFIX, Settings
 from omnigraph.cli.commands import COMMANDS, GROUPS, load_command
 
 ROOT = Path(__file__).resolve().parents[2]
+# Its example asks a server: `test_serve.py` runs it.
+ELSEWHERE = {"docs/server.md"}
 PAGES = [
-    "README.md",
-    "docs/graph.md",
-    "docs/branches.md",
-    "docs/merging.md",
-    "docs/changes.md",
-    "docs/commits.md",
-    "docs/backup.md",
-    "docs/care.md",
-    "docs/embedding.md",
-    "docs/export.md",
-    "docs/snapshots.md",
-    "docs/writing.md",
-    "docs/mapping.md",
-    "docs/reading.md",
-    "docs/python.md",
-    "docs/spark.md",
-    "docs/lineage.md",
-    "docs/coming-from-delta.md",
-    "docs/indexes.md",
-    "docs/schema-migration.md",
-    "docs/policy.md",
+    name
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    if "```python\n" in path.read_text() and (name := path.relative_to(ROOT).as_posix()) not in ELSEWHERE
 ]
-
 
 SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Person { since: Date? }"
 
