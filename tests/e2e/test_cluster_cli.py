@@ -43,6 +43,18 @@ def test_what_is_wrong_ends_with_1_and_is_told_with_its_place(folder: str) -> No
     assert "did you mean 'graphs'" in run_text("cluster", "validate", "--config", folder, code=1)
 
 
+def test_the_command_line_changes_nothing_that_the_cluster_declares(folder: str) -> None:
+    run_text("cluster", "import", "--config", folder)
+    run_text("cluster", "apply", "--config", folder)
+    schema, at = f"{folder}/papers.pg", ("--cluster", folder, "--graph", "people")
+    for command in (
+        ("schema", "apply", "--schema", schema, *at),
+        ("queries", "apply", "--queries", f"{folder}/queries", *at),
+        ("init", "--schema", schema, f"{folder}/graphs/new.omni"),
+    ):
+        assert run_json(*command, code=1)["code"] == "cluster_managed"
+
+
 def test_a_removal_is_deferred_until_it_is_approved(folder: str) -> None:
     options = ("--config", folder)
     run_text("cluster", "import", *options)

@@ -11,7 +11,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.cluster.operations.cluster import Cluster
-from support.clusters import OLDER, PEOPLE, begin, dispositions, write_cluster
+from support.clusters import OLDER, PEOPLE, begin, change_by_hand, dispositions, write_cluster
 from support.s3 import S3
 from support.workers import Worker, Workers
 
@@ -179,7 +179,7 @@ def test_a_graph_that_was_changed_between_two_runs_is_not_taken_for_the_run_that
     worker.tell("apply_cluster", str(tmp_path), failpoints="cluster.after_schema=kill@1")
     worker.die()
     other = PEOPLE.replace("age", "years")
-    og.open(tmp_path / "graphs/people.omni").schema.apply(other, allow_drop=True)
+    change_by_hand(tmp_path, other)
     cluster.force_unlock(cluster.status()["lock"]["lock_id"])
     stuck = cluster.apply()
     assert not stuck.ok and "schema_apply_pending" in stuck.codes

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import omnigraph as og
 from omnigraph.cluster.operations.cluster import Cluster
 from omnigraph.cluster.operations.report import ClusterReport
+from omnigraph.sdk.managed import apply_for_cluster
 
 PEOPLE = "node Person {\n  name: String @key\n  age: I32?\n}\n"
 OLDER = PEOPLE.replace("  age: I32?\n", "  age: I32?\n  town: String?\n")
@@ -52,6 +54,12 @@ def begin(folder: Path, options: dict[str, str] | None = None, actor: str = "act
     done = cluster.apply()
     assert done.ok and done["converged"], done.to_json()
     return cluster
+
+
+def change_by_hand(folder: Path, schema: str, graph: str = "people") -> None:
+    """Change the schema of a graph of a cluster past it: what only somebody with its storage can do."""
+    with apply_for_cluster():
+        og.open(folder / f"graphs/{graph}.omni").schema.apply(schema, allow_drop=True)
 
 
 def dispositions(report: ClusterReport) -> dict[str, str]:

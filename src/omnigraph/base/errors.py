@@ -24,6 +24,7 @@ OmniError
 │   ├── BranchInUse              the branch cannot be deleted now
 │   ├── ChangeDiffRefusal        a commit that has no changes to show
 │   ├── ClusterLockHeld          another operator works on the cluster
+│   ├── ClusterManaged           a cluster declares this, so it is changed there
 │   ├── Contention               too many lost races in a row
 │   ├── ForeignLinks             symbolic links lie among the graph's files
 │   ├── ExpectedVersionMismatch  a table that this write relied on has changed
@@ -251,6 +252,12 @@ class ClusterLockHeld(Conflict):
     """Another operator works on the cluster: `lock_id`, `operation`, `created_at`, `pid`."""
 
     code = "cluster_lock_held"
+
+
+class ClusterManaged(Conflict):
+    """The graph belongs to a cluster, whose files declare this: `uri`."""
+
+    code = "cluster_managed"
 
 
 class StateCasMismatch(Conflict):

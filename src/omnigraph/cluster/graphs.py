@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.cluster.config.digests import hash_bytes
-from omnigraph.cluster.store.layout import GRAPHS, graph_at, graph_path
+from omnigraph.cluster.store.layout import graph_at, graph_path
 from omnigraph.sdk.graph import Graph
+from omnigraph.sdk.managed import GRAPHS, apply_for_cluster
 from omnigraph.sdk.opening import init, open
 from omnigraph.sdk.schema_text import SchemaText
 from omnigraph.storage.files.remove_root import remove_root
@@ -101,14 +102,16 @@ class ClusterGraphs:
     def create(self, id: str, text: str, file: str) -> LiveGraph:
         """Make a graph with a schema."""
         source: Any = SchemaText(text, file)
-        graph = init(self.address(id), source, actor=self._actor, storage_options=self._options)
+        with apply_for_cluster():
+            graph = init(self.address(id), source, actor=self._actor, storage_options=self._options)
         return LiveGraph("open", graph.id, text, hash_bytes(text.encode()))
 
     def apply_schema(self, id: str, text: str, file: str, note: Mapping[str, str]) -> LiveGraph:
         """Change the schema of a graph; what it leaves out stays in older commits."""
         source: Any = SchemaText(text, file)
         graph = self.open(id, read_only=False)
-        graph.schema.apply(source, allow_drop=True, message="omnigraph cluster apply", metadata=note)
+        with apply_for_cluster():
+            graph.schema.apply(source, allow_drop=True, message="omnigraph cluster apply", metadata=note)
         found = graph.snapshot().schema_source
         return LiveGraph("open", graph.id, found, hash_bytes(found.encode()))
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from omnigraph.base.errors import ClusterInvalid, NotFound
+from omnigraph.base.errors import ClusterInvalid
 from omnigraph.cluster.config.desired import find_config
 from omnigraph.cluster.config.model import ClusterConfig
 from omnigraph.cluster.config.read_config import CONFIG_FILE
 from omnigraph.cluster.diagnostics import ClusterFindings
-from omnigraph.cluster.graphs import Options, open_cluster_store
-from omnigraph.cluster.store.layout import GRAPHS, STATE, graph_at
 
 
 def root_of(folder: Path, config: ClusterConfig) -> str:
@@ -37,16 +35,3 @@ def find_root(place: str | os.PathLike[str]) -> str:
             "\n".join(item.render() for item in found), diagnostics=[item.to_json() for item in found]
         )
     return root_of(folder, config)
-
-
-def find_managing_cluster(uri: str, options: Options = None) -> str | None:
-    """Return the root of the cluster that manages the graph at an address, if one does."""
-    parts = open_cluster_store(uri, options).root_uri.rstrip("/").split("/")
-    if len(parts) < 3 or graph_at("/".join(parts[-2:])) is None or parts[-2] != GRAPHS:
-        return None
-    root = "/".join(parts[:-2])
-    try:
-        is_there = open_cluster_store(root, options).exists(STATE)
-    except NotFound:
-        return None
-    return root if is_there else None

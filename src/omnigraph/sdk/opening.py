@@ -20,6 +20,7 @@ from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.manifest.stamp import read_stamp
 from omnigraph.graph.opening import create_graph, open_graph
 from omnigraph.sdk.graph import Graph
+from omnigraph.sdk.managed import refuse_managed_root
 from omnigraph.sdk.reopening import HowOpened
 from omnigraph.sdk.schema_text import read_schema_text
 from omnigraph.storage.objects import ObjectStore, open_store
@@ -47,6 +48,7 @@ def init(
     """
     storable("actor", actor, Settings.from_environment().commit_text_bytes)
     store = open_root(uri, storage_options)
+    refuse_managed_root(store, storage_options)
     _refuse_inside_a_graph(store, storage_options)
     refuse_among_backups(store, storage_options)
     create_graph(store, _check_schema(_read_schema(schema), schema), force, actor)

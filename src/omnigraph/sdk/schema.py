@@ -16,6 +16,7 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.schema_apply.application import SchemaApplication
 from omnigraph.graph.schema_apply.check_satisfiable import check_usable
 from omnigraph.graph.schema_apply.reclaim import reclaim_dropped
+from omnigraph.sdk.managed import refuse_managed_graph
 from omnigraph.sdk.schema_text import read_schema_text
 
 _MODES = ("replace", "extend")
@@ -76,6 +77,7 @@ class SchemaHandle:
         is refused, unless `allow_broken_queries` is given.
         """
         self._graph._allow("schema_apply", target=self._graph.branch)
+        refuse_managed_graph(self._graph, "the schema")
         self._graph._must_see_all("a change of the schema")
         desired = desire_schema(text_or_path, mode, allow_drop=allow_drop, allow_data_loss=allow_data_loss)
         work = SchemaApplication(desired, self._graph.schemas, allow_broken_queries=allow_broken_queries)

@@ -27,6 +27,7 @@ STATUS: Mapping[str, int] = {
     "change_feed_gap": 410,
     "cluster_invalid": 400,
     "cluster_lock_held": 409,
+    "cluster_managed": 409,
     "conflict": 409,
     "contention": 409,
     "corrupt_state": 500,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import omnigraph as og
 from omnigraph.base.telemetry import measure
 from omnigraph.cluster.operations.cluster import Cluster
 from omnigraph.cluster.store.layout import payload_path
-from support.clusters import OLDER, PEOPLE, POLICY, TEAM, begin, dispositions, write_cluster
+from support.clusters import OLDER, PEOPLE, POLICY, TEAM, begin, change_by_hand, dispositions, write_cluster
 from support.s3 import S3
 
 Begin = Callable[..., Cluster]
@@ -119,7 +120,7 @@ def test_an_approval_is_stale_as_soon_as_anything_moves(tmp_path: Path) -> None:
     assert "approval_stale" in moved.codes
     assert dispositions(moved)["graph.old"] == "delete deferred"
     write_cluster(tmp_path)
-    og.open(tmp_path / "graphs/old.omni").schema.apply(OLDER)
+    change_by_hand(tmp_path, OLDER, "old")
     assert "approval_stale" in cluster.apply().codes, "the graph itself has moved"
     assert (tmp_path / "graphs/old.omni").exists()
     cluster.approve("graph.old")
@@ -130,8 +131,6 @@ def test_an_approval_is_stale_as_soon_as_anything_moves(tmp_path: Path) -> None:
 
 
 def test_a_missing_root_is_made_again_and_empty(tmp_path: Path) -> None:
-    import shutil
-
     cluster = begin(write_cluster(tmp_path, ("people", "papers")))
     graph = og.open(tmp_path / "graphs/people.omni")
     graph.load([{"type": "Person", "data": {"name": "ada"}}], mode="append")
@@ -147,7 +146,7 @@ def test_a_missing_root_is_made_again_and_empty(tmp_path: Path) -> None:
 
 def test_a_schema_that_was_changed_by_hand_is_changed_back(tmp_path: Path) -> None:
     cluster = begin(write_cluster(tmp_path))
-    og.open(tmp_path / "graphs/people.omni").schema.apply(OLDER)
+    change_by_hand(tmp_path, OLDER)
     assert cluster.refresh()["drifted"] == ["schema.people"]
     assert cluster.status()["resources"]["schema.people"]["status"] == "drifted"
     assert dispositions(cluster.plan()) == {"schema.people": "update applied"}
@@ -159,7 +158,7 @@ def test_a_schema_that_was_changed_by_hand_is_changed_back(tmp_path: Path) -> No
 def test_a_schema_that_was_changed_by_hand_to_what_is_declared_is_only_recorded(tmp_path: Path) -> None:
     cluster = begin(write_cluster(tmp_path))
     graph = og.open(tmp_path / "graphs/people.omni")
-    graph.schema.apply(OLDER)
+    change_by_hand(tmp_path, OLDER)
     write_cluster(tmp_path, schema=OLDER)
     commits = len(list(graph.commits.list()))
     assert cluster.apply()["converged"]
@@ -196,7 +195,8 @@ def test_a_schema_change_that_stored_rows_forbid_leaves_no_intent_and_blocks_its
 
 def test_a_graph_that_the_ledger_does_not_know_is_not_taken_over_in_passing(tmp_path: Path) -> None:
     cluster = begin(write_cluster(tmp_path))
-    og.init(tmp_path / "graphs/papers.omni", PEOPLE)
+    og.init(tmp_path / "elsewhere", PEOPLE)
+    shutil.move(tmp_path / "elsewhere", tmp_path / "graphs/papers.omni")
     write_cluster(tmp_path, ("people", "papers"))
     assert "graph_root_exists" in cluster.apply().codes
     assert cluster.refresh().ok

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from omnigraph.cluster.resources import PAYLOAD_ENDINGS, kind_of
+from omnigraph.sdk.managed import GRAPH_ENDING, GRAPHS, LEDGER
 
 CONTROL = "__cluster"
-STATE = f"{CONTROL}/state.json"
+STATE = LEDGER
 LOCK = f"{CONTROL}/lock.json"
 RECOVERIES = f"{CONTROL}/recoveries"
 APPROVALS = f"{CONTROL}/approvals"
-GRAPHS = "graphs"
-_GRAPH_ENDING = ".omni"
 
 
 def graph_path(id: str) -> str:
     """Return the folder of a graph."""
-    return f"{GRAPHS}/{id}{_GRAPH_ENDING}"
+    return f"{GRAPHS}/{id}{GRAPH_ENDING}"
 
 
 def graph_at(path: str) -> str | None:
     """Return the graph whose folder a path is, or lies in."""
     parts = path.split("/")
-    if len(parts) < 2 or parts[0] != GRAPHS or not parts[1].endswith(_GRAPH_ENDING):
+    if len(parts) < 2 or parts[0] != GRAPHS or not parts[1].endswith(GRAPH_ENDING):
         return None
-    return parts[1].removesuffix(_GRAPH_ENDING)
+    return parts[1].removesuffix(GRAPH_ENDING)
 
 
 def payload_path(address: str, digest: str) -> str:

@@ -13,6 +13,7 @@ from omnigraph.compiler.stored.queries import QuerySet, StoredQuery
 from omnigraph.compiler.stored.read import check_size, read_queries
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.stored_queries.application import Desire, QueriesApplication
+from omnigraph.sdk.managed import refuse_managed_graph
 from omnigraph.sdk.queries.files import read_query_files
 from omnigraph.sdk.queries.run import (
     choose_snapshot,
@@ -101,8 +102,8 @@ class QueriesHandle:
         key: str | None,
         metadata: Mapping[str, str] | None,
     ) -> QueriesApply:
-        if self._graph.declared_queries is not None:
-            raise BadInput("the stored queries of this graph are declared by its cluster: change them there")
+        self._graph._allow("change", self._graph._own(branch))
+        refuse_managed_graph(self._graph, "stored queries")
         most = self._graph.settings.stored_query_bytes
         work = QueriesApplication(partial(_desire_bounded, desire, most), self._graph.schemas)
         published = self._graph.commit_work(

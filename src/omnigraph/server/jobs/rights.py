@@ -7,6 +7,7 @@ from typing import Any
 
 from omnigraph.policy.gate import Gate
 from omnigraph.sdk.graph import Graph
+from omnigraph.sdk.managed import refuse_managed_graph
 from omnigraph.server.jobs.record import Job
 
 _CARE = ("optimize", "cleanup", "repair", "backup")
@@ -19,6 +20,7 @@ def check_begin(graph: Graph, kind: str, asked: Mapping[str, Any]) -> None:
         graph._allow("admin")
     elif kind == "schema":
         graph._allow("schema_apply", target=branch)
+        refuse_managed_graph(graph, "the schema")
     elif kind == "merge":
         graph.branches._allow_merge(
             graph._own(asked["source"]), graph._own(asked["target"]), asked.get("dry_run", False)
