@@ -48,7 +48,12 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 
 def test_a_diff_is_shown_to_people_and_to_programs(shell: Shell) -> None:
-    assert shell.run("diff", "main", "side", "g").stdout == "~ Person b\n    age  null → 5\n"
+    shown = shell.run("diff", "main", "side", "g").stdout.splitlines()
+    assert [line.rpartition(", ")[0] for line in shown[:2]] == [
+        f"from commit {shell.load} on main by act-ada: load",
+        f"to   commit {shell.update} on side by act-ada: mutation",
+    ]
+    assert shown[2:] == ["~ Person b", "    age  null → 5"]
     found = shell.json("diff", "main", "side", "g")
     assert (found["to"], found["schema"], found["next_page_token"]) == (shell.update, None, None)
     assert found["changes"] == [item.to_json() for item in shell.graph.diff("main", "side")]
@@ -110,3 +115,26 @@ def test_an_export_goes_to_standard_output_or_to_a_file(shell: Shell) -> None:
     done = shell.json("export", "g", "--out", "folder", "--format", "parquet")
     assert (done["format"], Path(done["path"], "_SUCCESS").exists()) == ("parquet", True)
     assert shell.run("export", "g", "--format", "parquet").exit_code == 2
+
+
+def test_why_is_shown_wherever_a_commit_is(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    change = 'query q() { update Person set { age: 6 } where name = "a" }'
+    told = shell.run("mutate", "-e", change, "-m", "her birthday", "--metadata", "task=t-1", "--uri", "g")
+    assert told.exit_code == 0, told.stderr
+    commit = shell.graph.snapshot().commit_id
+    for words in (
+        ("commit", "list", "--uri", "g"),
+        ("log", "g"),
+        ("commit", "changes", commit, "--uri", "g"),
+    ):
+        shown = shell.run(*words).stdout
+        assert "her birthday" in shown and "task=t-1" in shown, (words, shown)
+    diff = shell.run("diff", shell.load, "main", "g").stdout.splitlines()
+    assert diff[2:4] == ["     her birthday", "     task=t-1"]
+    assert shell.json("commit", "changes", commit, "--uri", "g")["cause"]["metadata"] == {"task": "t-1"}
+    clash = 'query q() { update Person set { age: 7 } where name = "a" }'
+    shell.run("mutate", "-e", clash, "-m", "counted", "--branch", "side", "--uri", "g")
+    refused = shell.run("branch", "merge", "side", "--uri", "g")
+    assert refused.exit_code == 1
+    assert "'her birthday' (task=t-1)" in refused.stdout and "'counted'" in refused.stdout

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from omnigraph.cli.history.metadata import describe_metadata
 from omnigraph.cli.options import as_typed
 from omnigraph.cli.output import (
     line_width,
@@ -65,9 +66,13 @@ def diff(
                 print_table(("table", "insert", "update", "delete"), rows)
             return
         page = found.page(limit, page_token)
+        heads = {word: graph.commits.show(end) for word, end in ends.items()}
         if as_json:
-            print_json({**ends, "schema": schema, **page.to_json()})
+            commits = {word: asdict(commit) for word, commit in heads.items()}
+            print_json({**ends, "commits": commits, "schema": schema, **page.to_json()})
         else:
+            for word, commit in heads.items() if page_token is None else ():
+                _show_head(f"{word:<4} ", commit)
             show_changes(found.schema, page, graph, (found.from_commit, found.to_commit))
 
 
@@ -97,6 +102,8 @@ def commit_changes(
         if as_json:
             print_json(page.to_json())
         else:
+            if page_token is None:
+                _show_head("", graph.commits.show(page.cause.commit_id))
             show_changes(page.schema, page, graph, (page.cause.commit_id,))
 
 
@@ -168,13 +175,33 @@ def baseline(
 def _show_page(page: FeedPage, graph: og.Graph) -> None:
     for block in page.blocks:
         cause = block.cause
-        by = f" by {cause.actor}" if cause.actor else ""
-        print_text(f"commit {cause.commit_id} on {cause.branch}{by}: {cause.operation}")
+        print_text(_describe(cause.commit_id, cause.branch, cause.actor, cause.operation))
+        _show_reason(cause.message, cause.metadata)
         _show_schema(block.schema)
         _show_changes(block.changes, graph, (cause.commit_id,))
     if page.cursor is not None:
         print_note(f"{'caught up' if page.caught_up else 'there is more'}: --cursor {page.cursor}")
     _show_next("--page-token", page.page_token)
+
+
+def _show_head(word: str, commit: og.Commit) -> None:
+    """Print which commit it is, who made it, when, and why."""
+    when = commit.created_at.isoformat(sep=" ", timespec="seconds")
+    what = _describe(commit.id, commit.branch, commit.actor, commit.operation)
+    print_text(f"{word}{what}, {when}")
+    _show_reason(commit.message, commit.metadata)
+
+
+def _describe(commit: str, branch: str, actor: str | None, operation: str) -> str:
+    return f"commit {commit} on {branch}{f' by {actor}' if actor else ''}: {operation}"
+
+
+def _show_reason(message: str | None, metadata: Mapping[str, str]) -> None:
+    for line in (message or "").strip().splitlines():
+        print_text(f"     {line}")
+    noted = describe_metadata(metadata)
+    if noted:
+        print_text(f"     {noted}")
 
 
 def _show_schema(schema: SchemaChange | None) -> None:

@@ -9,6 +9,7 @@ import typer
 
 import omnigraph as og
 from omnigraph.cli.changes import commit_changes
+from omnigraph.cli.history.metadata import describe_metadata
 from omnigraph.cli.merging import MergeOptions, carry_out
 from omnigraph.cli.options import as_typed, expand_options, parse_metadata
 from omnigraph.cli.output import print_json, print_table
@@ -41,10 +42,13 @@ def list_commits(
             print_json({"branch": branch, "commits": [asdict(item) for item in found]})
         else:
             rows = [
-                (item.version, item.id, item.created_at, item.actor, item.operation, item.message)
+                (
+                    *(item.version, item.id, item.created_at, item.actor, item.operation, item.message),
+                    describe_metadata(item.metadata),
+                )
                 for item in found
             ]
-            print_table(("version", "commit", "when", "actor", "operation", "message"), rows)
+            print_table(("version", "commit", "when", "actor", "operation", "message", "metadata"), rows)
 
 
 @app.command()

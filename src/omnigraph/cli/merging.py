@@ -53,6 +53,8 @@ def carry_out(options: RebaseOptions, as_json: bool, run: Callable[[], og.Merge 
         done = run()
     except og.MergeConflicts as error:
         keep_conflicts(options.conflicts_to, error.conflicts, options.resolutions)
+        if not as_json:
+            show_conflicts(error.conflicts)
         raise
     keep_conflicts(options.conflicts_to, done.conflicts, options.resolutions)
     if isinstance(done, og.Rebase):
@@ -111,7 +113,7 @@ def show_merge(done: og.Merge, as_json: bool, dry_run: bool) -> None:
     if done.counts:
         rows = [(key, *asdict(counts).values()) for key, counts in done.counts.items()]
         print_table(("table", "inserted", "updated", "deleted"), rows)
-    _show_conflicts(done.conflicts)
+    show_conflicts(done.conflicts)
 
 
 def show_rebase(done: og.Rebase, as_json: bool, dry_run: bool) -> None:
@@ -127,17 +129,21 @@ def show_rebase(done: og.Rebase, as_json: bool, dry_run: bool) -> None:
         print_text(f"would be {words}: {count} commits made again")
     else:
         print_text(f"{words}: {count} commits made again, {done.branch} is at {done.commit_id}")
-    _show_conflicts(done.conflicts)
+    show_conflicts(done.conflicts)
 
 
 def _refusal(conflicts: Sequence[og.MergeConflict]) -> str:
     return f"would be refused: {len(conflicts)} conflict{'s' if len(conflicts) > 1 else ''}"
 
 
-def _show_conflicts(conflicts: Sequence[og.MergeConflict]) -> None:
+def show_conflicts(conflicts: Sequence[og.MergeConflict]) -> None:
+    """Print places where two sides disagree, and who has made each side what it is."""
     if conflicts:
-        shown = [(item.kind, item.type_name, item.entity_id, item.message) for item in conflicts]
-        print_table(("conflict", "type", "id", "what"), shown)
+        shown = [
+            (*(item.kind, item.type_name, item.entity_id, item.message), item.ours_by, item.theirs_by)
+            for item in conflicts
+        ]
+        print_table(("conflict", "type", "id", "what", "ours by", "theirs by"), shown)
 
 
 def _document(done: og.Merge, dry_run: bool) -> dict[str, Any]:

@@ -289,6 +289,9 @@ def _show_mergeability(judged: og.Mergeability) -> None:
         print_text(textwrap.fill(f"{reason.code}: {reason.message}", _WIDTH, subsequent_indent="    "))
     for conflict in judged.conflicts:
         print_text(textwrap.fill(f"  {conflict.kind}: {conflict.message}", _WIDTH, subsequent_indent="    "))
+        for side, cause in (("ours", conflict.ours_by), ("theirs", conflict.theirs_by)):
+            if cause is not None:
+                print_text(f"    {side} by {cause}")
     for check in judged.checks:
         print_text(f"check {check.name}: {'passed' if check.ok else 'failed'}")
         if check.rows:

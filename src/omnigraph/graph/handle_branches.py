@@ -169,7 +169,7 @@ class Branches:
         from omnigraph.graph.merge import run as merging
 
         self._allow_merge(normalise(source), normalise(into), dry_run)
-        options = merging.options(strategy, resolutions)
+        options = merging.options(strategy, resolutions, self._graph._access())
         request = self._graph._request(into, message, dry_run, idempotency_key, metadata)
         done = self._delete if delete_branch else None
         return merging.merge_branch(self._graph._whole, normalise(source), request, options, dry_run, done)
@@ -199,7 +199,7 @@ class Branches:
             )
         self._graph._must_be_writable()
         self._graph._must_see_all("a rebase")
-        options = run.options(strategy, resolutions)
+        options = run.options(strategy, resolutions, self._graph._access())
         return rebase.rebase_branch(
             self._graph._whole, normalise(name), normalise(onto), self._graph.actor, options, dry_run
         )

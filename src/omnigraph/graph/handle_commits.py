@@ -108,7 +108,7 @@ class Commits:
 
         own = self._graph._own(branch)
         self._graph._allow("read" if dry_run else "change", own)
-        options = merging.options(strategy, resolutions)
+        options = merging.options(strategy, resolutions, self._graph._access())
         picked = self._graph.find(id)
         if (
             picked.parent is not None

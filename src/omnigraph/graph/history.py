@@ -61,7 +61,7 @@ class Commit:
 
     def without_measures(self) -> Commit:
         """Return the commit without what the engine has measured: that tells of hidden rows, too."""
-        kept = {name: value for name, value in self.metadata.items() if not name.startswith(_MEASURED)}
+        kept = without_measures(self.metadata)
         return self if len(kept) == len(self.metadata) else replace(self, metadata=kept)
 
     def __repr__(self) -> str:
@@ -75,6 +75,11 @@ class Commit:
         shown = [(item.name, getattr(self, item.name)) for item in fields(self) if item.name != "recovery"]
         facts = [(name, str(value) if isinstance(value, datetime) else value) for name, value in shown]
         return html_facts(f"commit {self.id}", facts)
+
+
+def without_measures(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return what the writer of a commit has noted, without what the engine has measured."""
+    return {name: value for name, value in metadata.items() if not name.startswith(_MEASURED)}
 
 
 def list_commits(

@@ -13,6 +13,7 @@ import typer
 from omnigraph.base import clock
 from omnigraph.base.errors import NotFound
 from omnigraph.cli.history.drawing import DrawnRow, draw_history, order_commits
+from omnigraph.cli.history.metadata import describe_metadata
 from omnigraph.cli.options import parse_count
 from omnigraph.cli.output import Styled, can_draw, print_json, print_styled
 from omnigraph.cli.session import AsJson, Session, UriOption, report_errors, session_of
@@ -145,6 +146,9 @@ def _describe(commit: og.Commit, history: ShownHistory) -> list[Styled]:
         parts.append(Styled(")"))
     first_line = (commit.message or "").strip().partition("\n")[0]
     parts.append(Styled(f" {first_line}" if first_line else f" [{commit.operation}]"))
+    noted = describe_metadata(commit.metadata)
+    if noted:
+        parts.append(Styled(f" {{{noted}}}", "cyan"))
     actor = f" {commit.actor}," if commit.actor else ""
     parts.append(Styled(f" -{actor} {describe_age(commit.created_at)}", "dim"))
     return parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from omnigraph.base.errors import BadInput
@@ -13,6 +13,7 @@ from omnigraph.base.plain import to_full_object
 from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.migration.plan import steps_between
 from omnigraph.compiler.stored.queries import QuerySet
+from omnigraph.graph.history import without_measures
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import StoredSchema
 
@@ -117,6 +118,8 @@ class Cause:
     """Microseconds."""
     operation: str
     message: str | None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """What the writer has noted, without what the engine has measured."""
 
     @staticmethod
     def of(record: CommitRecord) -> Cause:
@@ -130,6 +133,7 @@ class Cause:
             authored_at=record.created_at,
             operation=record.operation,
             message=record.message,
+            metadata=without_measures(record.metadata),
         )
 
     def to_json(self) -> Json:
@@ -143,6 +147,7 @@ class Cause:
             "authored_at": self.authored_at,
             "operation": self.operation,
             "message": self.message,
+            "metadata": dict(self.metadata) or None,
         }
         return {name: value for name, value in data.items() if value is not None}
 

@@ -23,6 +23,10 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.opening import Core
 
 
+class TooFarBack(Exception):
+    """A walk has looked into as many versions of a table as it may."""
+
+
 @dataclass(frozen=True)
 class EntityChange:
     """What one commit did to a node or edge, against its first parent."""
@@ -78,14 +82,16 @@ def list_steps(
     key: EntityAddress,
     earlier: bool = False,
     access: ActorAccess | None = None,
+    most_versions: int | None = None,
 ) -> Iterator[EntityStep]:
     """Yield the commits that changed an entity, newest first, over both parents of merges, each once.
 
     The walk ends where the entity was inserted. With `earlier`, or when it is not there, it goes on to
     what had the same id before, which takes a look at every older version of the table. With `access` what
-    a merge brought from a branch that may not be seen is the change of the merge.
+    a merge brought from a branch that may not be seen is the change of the merge. Who gives `most_versions`
+    gets `TooFarBack` where a walk would look into more versions of the table.
     """
-    walk = _Walk(core, key, access)
+    walk = _Walk(core, key, access, most_versions)
     waiting: list[tuple[tuple[int, int, str], EntityStep]] = []
     seen: set[str] = set()
 
@@ -94,7 +100,7 @@ def list_steps(
             seen.add(change.record.commit)
             heapq.heappush(waiting, (_newest_first(change.record), change))
 
-    entity = find_entity(core, tip, key)
+    entity = walk.find(tip)
     push(walk.origin(entity) if entity is not None else walk.deletion(tip))
     while waiting:
         _, change = heapq.heappop(waiting)
@@ -111,16 +117,27 @@ def list_steps(
 class _Walk:
     """Walks back from commits along their first parents."""
 
-    def __init__(self, core: Core, key: EntityAddress, access: ActorAccess | None) -> None:
+    def __init__(
+        self, core: Core, key: EntityAddress, access: ActorAccess | None, most_versions: int | None
+    ) -> None:
         self._core, self._key, self._access = core, key, access
+        self._left = most_versions
         self._past = Ancestry(core.truth.chains)
+
+    def find(self, record: CommitRecord) -> StoredEntity | None:
+        """Return the entity at a commit; None where it is not there."""
+        if self._left is not None:
+            if not self._left:
+                raise TooFarBack
+            self._left -= 1
+        return find_entity(self._core, record, self._key)
 
     def origin(self, entity: StoredEntity) -> EntityStep:
         """Return the commit that made an entity what it is."""
         record, known = entity.record, entity
         while (parent := self._parent(record)) is not None:
             if not self._is_surely_the_same(record, parent, known):
-                older = find_entity(self._core, parent, self._key)
+                older = self.find(parent)
                 newer = self._at(record, known)
                 if older is None or newer.list_changed(older):
                     return EntityStep(record, older, newer, self._find_merged(record))
@@ -134,7 +151,7 @@ class _Walk:
         while (parent := self._parent(record)) is not None:
             table, former = tables.get(self._key.identity), parent.tables.get(self._key.identity)
             if former is not None and (table is None or table.pin.path != former.pin.path):
-                older = find_entity(self._core, parent, self._key)
+                older = self.find(parent)
                 if older is not None:
                     return EntityStep(record, older, None)
             record, tables = parent, parent.tables
@@ -148,13 +165,13 @@ class _Walk:
         merged = self._past.at(ref) if ref is not None else None
         if merged is not None and self._access is not None and not self._access.sees(merged):
             return None
-        return find_entity(self._core, merged, self._key) if merged is not None else None
+        return self.find(merged) if merged is not None else None
 
     def _at(self, record: CommitRecord, known: StoredEntity) -> StoredEntity:
         """Return an entity at a commit from which on it has stayed as it is known."""
         if record is known.record:
             return known
-        found = find_entity(self._core, record, self._key)
+        found = self.find(record)
         assert found is not None
         return found
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +16,8 @@ from omnigraph.compiler.types import Scalar
 from omnigraph.compiler.values.results import to_json
 
 _MAX_NAMED_CONFLICTS = 3
+CAUSES = ("ours_by", "theirs_by")
+"""The members of a conflict that tell who and why; an answer is not about them."""
 
 Image = dict[str, Any]
 """An entity as JSON data: `properties`, and for an edge `endpoints` with `from` and `to`."""
@@ -35,6 +38,28 @@ class ConflictKind(StrEnum):
     QUERY_BROKEN = "QueryBroken"
 
 
+@dataclass(frozen=True, slots=True)
+class ConflictCause:
+    """The commit that made one side of a conflict what it is: who, when and why."""
+
+    commit: str
+    actor: str | None
+    at: datetime
+    message: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the cause as plain JSON data."""
+        told = {"commit": self.commit, "actor": self.actor, "at": self.at.isoformat()}
+        return {**told, "message": self.message, "metadata": dict(self.metadata)}
+
+    def __str__(self) -> str:
+        who = self.actor or "nobody named"
+        why = f": {self.message!r}" if self.message else ""
+        noted = ", ".join(f"{name}={value}" for name, value in self.metadata.items())
+        return f"{who} in {self.commit}{why}" + (f" ({noted})" if noted else "")
+
+
 @dataclass(frozen=True)
 class MergeConflict:
     """One place where two branches disagree."""
@@ -52,6 +77,9 @@ class MergeConflict:
     """The properties that stand in the way, where the kind is about some of them."""
     entities: tuple[str, ...] = ()
     """Where several entities break a rule together, the ids of those that an answer can be for."""
+    ours_by: ConflictCause | None = None
+    """The last commit that changed it on our side; None where it left it alone, or that is too long ago."""
+    theirs_by: ConflictCause | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the conflict as plain JSON data; with a `take` added it is a resolution."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.stored.queries import QuerySet
+from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.merge_base import Outcome
 from omnigraph.graph.manifest.record import CommitRecord
@@ -42,6 +43,8 @@ class Options:
     answers: Resolutions = field(default_factory=Resolutions)
     in_steps: bool = False
     """Whether this is one commit of several, and an answer may be for another one of them."""
+    access: ActorAccess | None = None
+    """What the user may see of the history that conflicts tell of; None for all of it."""
 
 
 @dataclass(frozen=True)

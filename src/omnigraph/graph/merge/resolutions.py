@@ -12,7 +12,7 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.graph.merge.conflicts import ConflictKind, Image, MergeConflict
+from omnigraph.graph.merge.conflicts import CAUSES, ConflictKind, Image, MergeConflict
 from omnigraph.graph.merge.equality import same
 from omnigraph.graph.write.integrity.convert import convert
 
@@ -32,6 +32,7 @@ _MEMBERS = (
     "message",
     "properties",
     "entities",
+    *CAUSES,
     *_SIDES,
 )
 _STALE = " (an answer was given for other images than these, and was not used)"

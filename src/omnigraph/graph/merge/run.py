@@ -8,6 +8,7 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput, OmniError
 from omnigraph.base.notebook import html_table
+from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.manifest.merge_base import Outcome, merge_base
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState
@@ -61,13 +62,13 @@ class Merge:
         return html_table(("table", "inserted", "updated", "deleted"), rows, note)
 
 
-def options(strategy: str, resolutions: Any) -> Options:
+def options(strategy: str, resolutions: Any, access: ActorAccess | None = None) -> Options:
     """Return the options that a user gave, checked."""
     try:
         chosen = Strategy(strategy)
     except ValueError:
         raise BadInput(f"strategy is {strategy!r}: use one of {', '.join(Strategy)}") from None
-    return Options(chosen, read_resolutions(resolutions))
+    return Options(chosen, read_resolutions(resolutions), access=access)
 
 
 def merge_branch(
@@ -160,7 +161,7 @@ def _run(core: Core, work: MergeWork, source: str, request: CommitRequest, dry_r
     if dry_run:
         base = WriteBase(core.truth.store, core.truth.state(request.branch))
         work.stage(base)
-        plan = work.plan_on(base)
+        plan = work.explain(work.plan_on(base))
     else:
         published = commit(core.truth, core.settings, request, work)
         if published is not None and work.plan is None:

@@ -11,6 +11,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.manifest.merge_base import Outcome, outcome_of
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
+from omnigraph.graph.merge.causes import ConflictCauses
 from omnigraph.graph.merge.conflicts import MergeConflict, as_error
 from omnigraph.graph.merge.images import storable
 from omnigraph.graph.merge.plan import (
@@ -84,6 +85,13 @@ class MergeWork:
         self._guard.require_sight((sides.base, sides.ours, sides.theirs), _list_entities(plan.conflicts))
         return plan
 
+    def explain(self, plan: MergePlan) -> MergePlan:
+        """Return a plan whose conflicts tell who has made the sides what they are, and why."""
+        if not plan.conflicts:
+            return plan
+        causes = ConflictCauses(self._core, plan.sides, self._options.access, measures=self._guard is None)
+        return replace(plan, conflicts=causes.explain(plan.conflicts))
+
     def _plan(self, sides: Sides, base: WriteBase) -> MergePlan:
         outcome = outcome_of(sides.base, sides.ours, sides.theirs) if self._two_parents else Outcome.MERGED
         if outcome is Outcome.UP_TO_DATE:
@@ -117,7 +125,7 @@ class MergeWork:
         """Plan; refuse conflicts; stage merged rows and take over what one side alone has changed."""
         self.plan = plan = self.plan_on(base)
         if plan.conflicts:
-            raise as_error(self._source, self._target, plan.conflicts)
+            raise as_error(self._source, self._target, self.explain(plan).conflicts)
         hit(Failpoint.MERGE_AFTER_CHECKS)
         if plan.outcome is Outcome.UP_TO_DATE:
             return

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from omnigraph.base.errors import BadInput, NotFound
-from omnigraph.graph.merge.conflicts import MergeConflict
+from omnigraph.graph.merge.conflicts import CAUSES, MergeConflict
 from omnigraph.graph.merge.resolutions import read_resolutions
 from omnigraph.graph.opening import Core
 from omnigraph.graph.proposals.describe import plan_proposal
@@ -18,7 +18,7 @@ from omnigraph.graph.write.integrity.json_values import as_json
 
 _PLACE = ("kind", "entity_kind", "type_name", "entity_id")
 _SIDES = ("base", "ours", "theirs")
-_NOT_KEPT = ("message", "properties", "entities", "commits")
+_NOT_KEPT = ("message", "properties", "entities", "commits", *CAUSES)
 
 
 def read_answers(given: Sequence[Any]) -> list[dict[str, Any]]:

@@ -108,7 +108,7 @@ def judge_proposal(
     involved = involved_in(truth, facts, target, source)
     reasons += find_reasons(facts, source, involved, demands)
     work = ProposalMerge(desk.core, facts, run_checks, approvals_by_policy)
-    plan = plan_proposal(desk.core, work, sides)
+    plan = work.explain(plan_proposal(desk.core, work, sides))
     if plan.conflicts:
         reasons.append(Reason("conflicts", f"conflicts that wait for an answer: {len(plan.conflicts)}"))
     elif demands.checks:

@@ -77,4 +77,5 @@ def _read_cause(data: Json) -> Cause:
         authored_at=data["authored_at"],
         operation=data["operation"],
         message=data.get("message"),
+        metadata=data.get("metadata", {}),
     )
