@@ -29,7 +29,7 @@ node Person implements Named {
   score: F64?
   bio: String? @index
 }
-node City implements Named { name: String @key  region: String? }
+node City implements Named { name: String @key  region: String?  nothing: I64? }
 edge Knows: Person -> Person { weight: I64? }
 edge LivesIn: Person -> City
 """

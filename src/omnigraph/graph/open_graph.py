@@ -161,6 +161,12 @@ class OpenGraph:
         """Return what the policy lets this handle's actor see; None without a policy."""
         return None if self.policy is None else ActorAccess(self._core.truth, self.policy, self.actor, action)
 
+    def _refuse_misfit(self, policy: Gate | None = None) -> None:
+        """Refuse a policy, this handle's unless given, that names what the graph never had."""
+        gate = self.policy if policy is None else policy
+        if gate is not None:
+            self._whole.policy_names.check(gate)
+
     def _allow(self, action: str, branch: str | None = None, target: str | None = None) -> None:
         """Raise `PolicyDenied` unless the policy lets this handle's actor do this."""
         if self.policy is not None:

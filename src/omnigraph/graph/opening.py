@@ -13,6 +13,7 @@ from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder, EmbeddingChoice
+from omnigraph.graph.branches.policy_names import PolicyNames
 from omnigraph.graph.branches.sight import SeenCatalogs, Sight
 from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.chain import Chains
@@ -60,9 +61,9 @@ class Core:
         """Return the same graph as an actor sees it that does something; nothing is read twice."""
         if policy is None or not policy.has_data_rules:
             return self.whole
-        sight = Sight(policy, actor, actions, self.truth, self.schemas)
+        sight = Sight(policy, actor, actions, self.truth, self.schemas, self.policy_names)
         seen = replace(self, sight=sight)
-        for name in ("tables", "schemas", "seen_catalogs"):
+        for name in ("tables", "schemas", "seen_catalogs", "policy_names"):
             seen.__dict__[name] = getattr(self, name)
         seen.__dict__["whole"] = self.whole
         return seen
@@ -96,6 +97,11 @@ class Core:
     def seen_catalogs(self) -> SeenCatalogs:
         """The catalogs of actors who do not see all properties."""
         return SeenCatalogs()
+
+    @cached_property
+    def policy_names(self) -> PolicyNames:
+        """What the names in policies stand for here."""
+        return PolicyNames(self.truth, self.schemas)
 
     @cached_property
     def tables(self) -> TableCache:

@@ -106,7 +106,9 @@ def open_from_options(told: Mapping[str, str], read_only: bool) -> Graph:
     }
     gate = open_gate(told["policy"]) if "policy" in told else None
     core = open_graph(open_store(address, storage), Settings.from_environment(), read_only)
-    return Graph(core, told.get("branch", "main"), read_only, told.get("actor"), gate)
+    graph = Graph(core, told.get("branch", "main"), read_only, told.get("actor"), gate)
+    graph._refuse_misfit()
+    return graph
 
 
 def with_policy_text(told: Mapping[str, str]) -> Mapping[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_SERVER, ON_TARGET, BranchScope
 from omnigraph.policy.bundle import Bundle, Permission
+from omnigraph.policy.data.read_section import SectionReader
 from omnigraph.policy.yaml_text import Document, Path
 
 _FIELDS = ("version", "groups", "actors", "protected_branches", "rules", "data")
@@ -41,10 +42,20 @@ class BundleReader:
             file=self._document.file,
             places=dict(self._document.places),
         )
-        if "data" in top and top["data"] is None:
-            self._say("empty", "data is empty: leave it out", "data")
+        if "data" in top:
+            self._check_data(bundle)
         self._refuse_mixed(bundle)
         return bundle
+
+    def _check_data(self, bundle: Bundle) -> None:
+        if bundle.data is None:
+            self._say("empty", "data is empty: leave it out", "data")
+            return
+        section = SectionReader(bundle.groups, bundle.members)
+        section.read(bundle.data)
+        for problem in section.problems:
+            path = ("data", *problem.path)
+            self.problems.append(self._document.problem(problem.code, problem.message, path, problem.line))
 
     def _read_groups(self, given: Any, more: Mapping[str, frozenset[str]]) -> Mapping[str, frozenset[str]]:
         members: dict[str, set[str]] = {name: set(actors) for name, actors in more.items()}
@@ -137,10 +148,10 @@ class BundleReader:
         actions = self._names(allow, "actions", path)
         if not actions and isinstance(allow.get("actions", []), list):
             self._say("empty", f"rule {id!r} allows no actions", *path, "actions")
-        for action in actions:
-            if action not in ACTIONS:
+        for at, action in enumerate(allow["actions"] if actions else ()):
+            if action in actions and action not in ACTIONS:
                 said = f"{action!r} is not an action: use {', '.join(sorted(ACTIONS))}"
-                self._say("unknown_action", said, *path, "actions")
+                self._say("unknown_action", said, *path, "actions", at)
         return frozenset(actions) & ACTIONS
 
     def _read_scope(self, id: str, allow: Mapping[str, Any], name: str, path: Path) -> BranchScope:

@@ -10,11 +10,13 @@ from omnigraph.base.lru import Lru
 from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_TARGET, BranchScope
 from omnigraph.policy.bundle import Bundle
 from omnigraph.policy.cedar import AccessRequest, Policies
-from omnigraph.policy.data.section import DataPolicy, WhoAsks
+from omnigraph.policy.data.read_section import parse_section
+from omnigraph.policy.data.section import WhoAsks
 from omnigraph.policy.invocation import current_query
 
 if TYPE_CHECKING:
     from omnigraph.compiler.catalog.model import Catalog
+    from omnigraph.policy.data.names import NamedPlaces
     from omnigraph.policy.data.rules import DataRules
 
 _KEPT_DECISIONS = 10_000
@@ -37,7 +39,8 @@ class Gate:
         self.bundle = bundle
         self.graph = graph
         self._policies = Policies(bundle, graph)
-        self._data = None if bundle.data is None else DataPolicy.read(bundle.data, bundle.groups)
+        self.data = None if bundle.data is None else parse_section(bundle.data, bundle.groups, bundle.members)
+        """The rules about data; None where there are none."""
         self._decided: Lru[AccessRequest, tuple[bool, str | None]] = Lru(_KEPT_DECISIONS)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -114,9 +117,14 @@ class Gate:
         """Whether anything may be hidden of data from somebody."""
         return self.bundle.data is not None
 
-    def rules_for(self, actor: str | None, action: str, branch: str, catalog: Catalog) -> DataRules | None:
-        """Return what an actor may see or change of the data of a branch; None when that is everything."""
-        if self._data is None:
+    def rules_for(
+        self, actor: str | None, action: str, branch: str, catalog: Catalog, places: NamedPlaces
+    ) -> DataRules | None:
+        """Return what an actor may see or change of the data of a branch; None when that is everything.
+
+        `places` is what the names in the rules about data stand for.
+        """
+        if self.data is None:
             return None
         if actor is None or actor not in self.bundle.members:
             raise PolicyDenied(
@@ -130,7 +138,7 @@ class Gate:
             branch,
             self.bundle.scope_of(branch) is not BranchScope.UNPROTECTED,
         )
-        return self._data.rules_for(who, catalog)
+        return self.data.rules_for(who, catalog, places)
 
     def _decide(
         self,

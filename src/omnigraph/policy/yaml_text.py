@@ -26,8 +26,16 @@ class Document:
     places: dict[Path, tuple[int, int]] = field(default_factory=dict)
     """Line and column, from 1, of the value at each path; of a member of a mapping, those of its key."""
 
-    def problem(self, code: str, message: str, path: Path = ()) -> Diagnostic:
-        """Return a problem with the value at a path, or what is nearest above it."""
+    texts: dict[Path, int] = field(default_factory=dict)
+    """The line on which a text of several lines begins."""
+
+    def problem(self, code: str, message: str, path: Path = (), line_of_text: int = 0) -> Diagnostic:
+        """Return a problem with the value at a path, or what is nearest above it.
+
+        `line_of_text` is the line, from 0, of a text that has several.
+        """
+        if path in self.texts:
+            return Diagnostic(code, message, self.texts[path] + line_of_text, 1)
         while path and path not in self.places:
             path = path[:-1]
         line, column = self.places.get(path, (1, 1))
@@ -76,6 +84,8 @@ def _convert(loader: yaml.SafeLoader, node: yaml.Node, path: Path, document: Doc
         return _convert_mapping(loader, node, path, document)
     if isinstance(node, yaml.SequenceNode):
         return [_convert(loader, item, (*path, at), document) for at, item in enumerate(node.value)]
+    if isinstance(node, yaml.ScalarNode) and node.style == "|":
+        document.texts[path] = mark.line + 2  # after the line that ends in `|`
     return loader.construct_object(node)
 
 

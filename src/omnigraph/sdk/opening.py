@@ -102,6 +102,7 @@ def open(
     except CorruptState:
         if not (read_only or rescue):
             raise
+    graph._refuse_misfit()
     return graph
 
 

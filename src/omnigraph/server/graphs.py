@@ -62,7 +62,9 @@ class ServedGraphs:
         """Open every graph; refuse to go on without any."""
         for name, uri in self._addresses.items():
             try:
-                self._opened[name] = open_graph(uri)
+                graph = open_graph(uri)
+                graph._refuse_misfit(self._gates[name])
+                self._opened[name] = graph
             except OmniError as error:
                 self.quarantined[name] = Quarantined(uri, error)
                 _log.error("graph %s at %s is not served: %s", name, uri, error.message)

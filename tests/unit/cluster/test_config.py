@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from omnigraph.cluster.config.desired import read_folder
 from omnigraph.cluster.config.read_config import read_config
 from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.cluster.operations.cluster import Cluster
@@ -104,3 +105,24 @@ def test_files_are_compiled_against_each_other_and_all_that_is_wrong_is_told(tmp
     assert {"T6", "duplicate_query", "unknown_reference"} <= set(report.codes)
     assert ("queries/a.gq", 5) in {(item.path, item.line) for item in report.diagnostics}
     assert any(item.path == "p.yaml" and item.line == 8 for item in report.diagnostics)
+
+
+def test_policies_about_data_are_read_and_compared_with_the_schema(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(
+        HEAD + "graphs:\n  a: { schema: s.pg }\npolicies:\n  p: { file: p.yaml, applies_to: [a] }\n"
+    )
+    (tmp_path / "s.pg").write_text("node Person { name: String @key  salary: I32? }")
+    rules = "version: 1\ngroups: {team: [ada]}\nrules: []\ndata:\n  hidden:\n    - properties: [Person.%s]\n"
+    told = {}
+    for name in ("salary", "salaryy", "name"):
+        (tmp_path / "p.yaml").write_text(rules % name)
+        findings = ClusterFindings()
+        read_folder(tmp_path, findings)
+        told[name] = [(item.severity, item.code, item.path, item.line) for item in findings]
+    assert told["salary"] == []
+    assert told["salaryy"] == [("warning", "policy_name_unknown", "p.yaml", 4)]
+    assert told["name"] == [("error", "bad_input", "p.yaml", None)]
+    (tmp_path / "p.yaml").write_text("version: 1\nrules: []\ndata:\n  rows: |\n    permit(everybody);\n")
+    findings = ClusterFindings()
+    assert read_folder(tmp_path, findings)[1] is None
+    assert [(item.code, item.path, item.line) for item in findings] == [("not_cedar", "p.yaml", 5)]

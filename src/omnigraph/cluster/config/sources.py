@@ -18,6 +18,9 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_query, compile_schema
 from omnigraph.compiler.query.parser import parse
 from omnigraph.execution.load.mapping.mapping import parse_mapping
+from omnigraph.policy.bundle import Bundle
+from omnigraph.policy.data.names import find_places
+from omnigraph.policy.gate import Gate
 from omnigraph.policy.read_bundle import parse_bundle, read_bundle
 
 _LARGEST_BYTES = 16 << 20
@@ -28,6 +31,7 @@ class SourceFiles:
 
     def __init__(self, folder: Path, findings: ClusterFindings) -> None:
         self._folder, self._findings = folder, findings
+        self._catalogs: dict[str, Catalog] = {}
 
     def schema(self, graph: GraphDeclaration) -> tuple[str, Catalog | None]:
         """Return the text of a graph's schema, and what it compiles to."""
@@ -35,7 +39,8 @@ class SourceFiles:
         if text is None:
             return "", None
         try:
-            return text, compile_schema(text, graph.schema)
+            self._catalogs[graph.id] = compile_schema(text, graph.schema)
+            return text, self._catalogs[graph.id]
         except OmniError as error:
             self._report(error, graph.schema)
             return text, None
@@ -76,10 +81,27 @@ class SourceFiles:
             return b""
         kind: Literal["graph", "server"] = "server" if WHOLE_CLUSTER in policy.applies_to else "graph"
         try:
-            read_bundle(parse_bundle(text, policy.file), kind)
+            bundle = read_bundle(parse_bundle(text, policy.file), kind)
+            self._compare_names(bundle, policy)
         except OmniError as error:
             self._report(error, policy.file)
         return text.encode()
+
+    def _compare_names(self, bundle: Bundle, policy: PolicyDeclaration) -> None:
+        """Tell of names of the schema that a policy uses and the schema does not have.
+
+        Older commits may have them, which no file says: a graph that never had them is refused when it is
+        opened.
+        """
+        data = Gate(bundle).data
+        for graph in policy.applies_to:
+            catalog = self._catalogs.get(graph)
+            if data is None or catalog is None:
+                continue
+            data.check_keys(catalog)
+            for name in find_places(data.names, catalog, tuple)[1]:
+                said = f"it names {name}, which the schema of {graph!r} does not have: only older commits may"
+                self._findings.warn("policy_name_unknown", policy.file, said, bundle.places.get(("data",)))
 
     def mapping(self, pipeline: PipelineDeclaration) -> tuple[str, str] | None:
         """Return the name and the text of a pipeline's mapping file."""

@@ -6,13 +6,16 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from omnigraph.base.errors import BadInput, PolicyDenied
 from omnigraph.base.lru import Lru
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.graph.branches.policy_names import PolicyNames
 from omnigraph.graph.manifest.lineage import Ancestry
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.policy.data.catalog import hide_properties
+from omnigraph.policy.data.names import NamedPlaces
 from omnigraph.policy.data.rules import DataRules
 
 if TYPE_CHECKING:
@@ -46,10 +49,16 @@ class Sight:
     """
 
     def __init__(
-        self, gate: Gate, actor: str | None, actions: tuple[str, ...], truth: Truth, schemas: Schemas
+        self,
+        gate: Gate,
+        actor: str | None,
+        actions: tuple[str, ...],
+        truth: Truth,
+        schemas: Schemas,
+        names: PolicyNames,
     ) -> None:
         self._gate, self._actor, self._actions = gate, actor, actions
-        self._truth, self._schemas = truth, schemas
+        self._truth, self._schemas, self._policy_names = truth, schemas, names
         self._names: dict[str, tuple[str, ...]] = {}
         self._lock = threading.Lock()
 
@@ -57,12 +66,19 @@ class Sight:
         """Return what is seen of a commit; None for everything."""
         catalog = self._schemas.get(record.schema).catalog
         found: DataRules | None = None
+        places = self._find_places()
         for branch in self._branches_of(record):
             for action in self._actions:
-                rules = self._gate.rules_for(self._actor, action, branch, catalog)
+                rules = self._gate.rules_for(self._actor, action, branch, catalog, places)
                 if rules is not None and (found is None or found.digest != rules.digest):
                     found = rules if found is None else found.narrow(rules)
         return found
+
+    def _find_places(self) -> NamedPlaces:
+        try:
+            return self._policy_names.find(self._gate)
+        except BadInput as error:
+            raise PolicyDenied(error.message, actor=self._actor, action=self._actions[0]) from error
 
     def _branches_of(self, record: CommitRecord) -> tuple[str, ...]:
         """Return the branch of a commit, and those that it was forked from."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,19 @@ class Schemas:
             self._known[address] = schema
         return schema
 
+    def all(self) -> Iterator[StoredSchema]:
+        """Yield every schema that is stored; one that a cleanup takes away meanwhile may be among them."""
+        for info in layout.own(self._store.list(layout.SCHEMAS)):
+            address = info.path.removeprefix(f"{layout.SCHEMAS}/").removesuffix(".json")
+            with self._lock:
+                known = self._known.get(address)
+            if known is None:
+                with suppress(NotFound):
+                    data = self._store.get(info.path)
+                    known = stored_format.decode(data, layout.SCHEMAS, "schema", _schema_or_queries)
+            if known is not None:
+                yield known
+
     def put_queries(self, queries: QuerySet) -> str:
         """Store a set of queries and return its address, which is empty for no queries at all."""
         if not queries:
@@ -110,6 +124,10 @@ def same_schema(one: str, two: str) -> bool:
 
 def _queries(data: Mapping[str, Any]) -> QuerySet:
     return read.from_json(data["queries"])
+
+
+def _schema_or_queries(data: Mapping[str, Any]) -> StoredSchema | None:
+    return _schema(data) if "catalog" in data else None
 
 
 def _schema(data: Mapping[str, Any]) -> StoredSchema:

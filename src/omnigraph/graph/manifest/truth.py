@@ -57,6 +57,12 @@ class Truth:
                 return fresh
         return self._look_up(branch)
 
+    def last_known(self, branch: str) -> BranchState:
+        """Return a state of a branch that was seen before; the newest when none was."""
+        with self._lock:
+            known = self._states.get(branch)
+        return self.state(branch) if known is None else known
+
     def has(self, branch: str) -> bool:
         """Return whether a branch exists."""
         try:

@@ -14,13 +14,13 @@ import cedarpy
 from omnigraph.base.errors import BadInput, PolicyDenied
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.policy.data.logic import KnownCondition, all_of, any_of
+from omnigraph.policy.data.names import NamedPlaces, SchemaName, names_in_rows
 from omnigraph.policy.data.residuals import ERROR, judge_policy
 from omnigraph.policy.data.rules import DataRules, TypeRule
 
 ACTOR, ACTION = "Actor", "Action"
-_ANY_TYPE = "*"
-_FIELDS = {"rows", "hidden"}
-_HIDDEN_FIELDS = {"properties", "from", "except"}
+ASKED_ACTIONS = ("change", "read")
+"""What rules about data are asked for."""
 _FAILED = re.compile(r"policy `(policy\d+)`")
 _KEPT_RULES = 1_000
 
@@ -40,10 +40,14 @@ class HiddenProperties:
         concerned = self.groups is None or not self.groups.isdisjoint(groups)
         return concerned and self.exempt.isdisjoint(groups)
 
-    def of(self, table: TableType) -> frozenset[str]:
-        """Return the hidden properties of a type."""
-        names = {name for type_, name in self.properties if type_ in (_ANY_TYPE, table.name)}
-        return frozenset(names & {item.name for item in table.properties})
+    @property
+    def names(self) -> tuple[SchemaName, ...]:
+        """The same as names of a schema."""
+        return tuple(SchemaName(*item) for item in self.properties)
+
+    def of(self, table: TableType, places: NamedPlaces) -> frozenset[str]:
+        """Return the hidden properties of a type, by whatever name it has them."""
+        return frozenset[str]().union(*(places.hidden_in(table, name) for name in self.names))
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class DataPolicy:
     rows: str = ""
     """Cedar policies; without any text every row may be seen."""
     hidden: tuple[HiddenProperties, ...] = ()
-    _kept: dict[Any, tuple[Catalog, DataRules | None]] = field(
+    _kept: dict[Any, tuple[tuple[Catalog, NamedPlaces], DataRules | None]] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -78,51 +82,46 @@ class DataPolicy:
     def __reduce__(self) -> tuple[Any, ...]:
         return DataPolicy, (self.rows, self.hidden)
 
-    @staticmethod
-    def read(section: Any, groups: Collection[str]) -> DataPolicy:
-        """Return the rules that a section says; BadInput when it is wrong."""
-        said = _mapping(section, "data", _FIELDS)
-        rows = said.get("rows", "")
-        if not isinstance(rows, str):
-            raise BadInput("data.rows is Cedar policies as one text")
-        listed = said.get("hidden", [])
-        if not isinstance(listed, list):
-            raise BadInput("data.hidden is a list")
-        hidden = tuple(_read_hidden(item, f"data.hidden[{at}]", groups) for at, item in enumerate(listed))
-        return DataPolicy(rows, hidden)
+    def rules_for(self, who: WhoAsks, catalog: Catalog, places: NamedPlaces) -> DataRules | None:
+        """Return what an actor may see or change; None when that is everything.
 
-    def rules_for(self, who: WhoAsks, catalog: Catalog) -> DataRules | None:
-        """Return what an actor may see or change; None when that is everything."""
-        key = (who.actor, who.action, who.branch, who.protected, id(catalog))
+        `places` is what the names of this policy stand for in the graph.
+        """
+        key = (who.actor, who.action, who.branch, who.protected, id(catalog), id(places))
         known = self._kept.get(key)
-        if known is None or known[0] is not catalog:
-            found = self._find_rules(who, catalog)
-            known = (catalog, None if found.is_open else found)
+        if known is None or known[0][0] is not catalog or known[0][1] is not places:
+            found = self._find_rules(who, catalog, places)
+            known = ((catalog, places), None if found.is_open else found)
             if len(self._kept) >= _KEPT_RULES:
                 self._kept.clear()
             self._kept[key] = known
         return known[1]
 
-    def check_against(self, catalog: Catalog) -> None:
-        """Refuse names of types and properties that a schema does not have, and hidden keys."""
-        for item in self.hidden:
-            for type_, name in item.properties:
-                tables = [table for table in catalog.tables if type_ in (_ANY_TYPE, table.name)]
-                if not any(name in table.by_name for table in tables):
-                    raise BadInput(f"data.hidden names {type_}.{name}, which the schema does not have")
-                for table in tables:
-                    _refuse_key(table, item.of(table), BadInput)
+    @cached_property
+    def names(self) -> frozenset[SchemaName]:
+        """What of the schema is named."""
+        return self._row_names | {name for item in self.hidden for name in item.names}
 
-    def _find_rules(self, who: WhoAsks, catalog: Catalog) -> DataRules:
+    def check_keys(self, catalog: Catalog) -> None:
+        """Refuse to hide what the ids of a schema's rows are made of."""
+        for table in catalog.tables:
+            for item in self.hidden:
+                _refuse_key(table, item.of(table, NamedPlaces()), BadInput)
+
+    def _find_rules(self, who: WhoAsks, catalog: Catalog, places: NamedPlaces) -> DataRules:
         types = {}
         judged = self._judge_rows(who, catalog)
         for table in catalog.tables:
             hidden: frozenset[str] = frozenset()
             for item in self.hidden:
                 if item.hides_from(who.groups):
-                    hidden |= item.of(table)
+                    hidden |= item.of(table, places)
             _refuse_key(table, hidden, PolicyDenied)
-            types[table.table_key] = TypeRule(judged[table.table_key], hidden)
+            rows = judged[table.table_key]
+            # Rules that call a thing by another name cannot be asked: they would not find it.
+            if places.speaks_otherwise(table, catalog, self._row_names):
+                rows = False
+            types[table.table_key] = TypeRule(rows, hidden)
         return DataRules(types)
 
     def _judge_rows(self, who: WhoAsks, catalog: Catalog) -> dict[str, KnownCondition]:
@@ -168,6 +167,11 @@ class DataPolicy:
     @cached_property
     def _effects(self) -> dict[str, str]:
         """Whether each policy permits or forbids, by the name that Cedar gives it."""
+        return {name: str(policy["effect"]) for name, policy in self._told.items()}
+
+    @cached_property
+    def _told(self) -> dict[str, Any]:
+        """The policies as JSON, by the names that Cedar gives them."""
         if not self.rows.strip():
             return {}
         try:
@@ -176,7 +180,12 @@ class DataPolicy:
             raise BadInput(f"data.rows is not Cedar: {error}") from error
         if told.get("templates"):
             raise BadInput("data.rows has a template (?principal, ?resource): write policies without")
-        return {name: str(policy["effect"]) for name, policy in told["staticPolicies"].items()}
+        found: dict[str, Any] = told["staticPolicies"]
+        return found
+
+    @cached_property
+    def _row_names(self) -> frozenset[SchemaName]:
+        return names_in_rows(self._told)
 
     @cached_property
     def _policies(self) -> Any:
@@ -190,40 +199,6 @@ def _refuse_key(table: TableType, hidden: Collection[str], error: type[BadInput 
             f"the policy hides {table.name}.{keys[0]}, which ids are made of and would show: "
             "hide the rows instead, by data.rows"
         )
-
-
-def _read_hidden(item: Any, place: str, groups: Collection[str]) -> HiddenProperties:
-    said = _mapping(item, place, _HIDDEN_FIELDS)
-    properties = []
-    for name in _names(said.get("properties"), f"{place}.properties"):
-        type_, dot, property_ = name.partition(".")
-        if not (type_ and dot and property_):
-            raise BadInput(
-                f"{place}.properties has {name!r}: write Type.property, or *.property for every type"
-            )
-        properties.append((type_, property_))
-    if not properties:
-        raise BadInput(f"{place} names no properties")
-    found = {key: frozenset(_names(said[key], f"{place}.{key}")) for key in ("from", "except") if key in said}
-    for key, named in found.items():
-        for group in sorted(named - set(groups)):
-            raise BadInput(f"{place}.{key} names the group {group!r}, which the policy does not have")
-    return HiddenProperties(tuple(properties), found.get("from"), found.get("except", frozenset()))
-
-
-def _mapping(value: Any, place: str, known: Collection[str]) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise BadInput(f"{place} is a mapping of {', '.join(sorted(known))}")
-    for name in value:
-        if name not in known:
-            raise BadInput(f"{place} has {name!r}, which is not known: use {', '.join(sorted(known))}")
-    return value
-
-
-def _names(value: Any, place: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-        raise BadInput(f"{place} is a list of names")
-    return value
 
 
 def _name(kind: str, id: str) -> str:
