@@ -16,7 +16,7 @@ from omnigraph.policy.data.names import NamedPlaces, SchemaName, find_places
 if TYPE_CHECKING:
     from omnigraph.policy.gate import Gate
 
-_KEPT = 256
+_KEPT_ANSWERS = 256
 _NOTHING = NamedPlaces()
 
 
@@ -25,7 +25,7 @@ class PolicyNames:
 
     def __init__(self, truth: Truth, schemas: Schemas) -> None:
         self._truth, self._schemas = truth, schemas
-        self._known: Lru[tuple[frozenset[SchemaName], str], NamedPlaces] = Lru(_KEPT)
+        self._known: Lru[tuple[frozenset[SchemaName], str], NamedPlaces] = Lru(_KEPT_ANSWERS)
 
     def find(self, gate: Gate) -> NamedPlaces:
         """Return what the names of a policy stand for; BadInput when one of them stands for nothing."""
