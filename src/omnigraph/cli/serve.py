@@ -61,7 +61,10 @@ def serve(
             raise BadInput(
                 f"the server needs the package {error.name}: pip install 'omnigraph[server]'"
             ) from error
-        unauthenticated = unauthenticated or os.environ.get(_UNAUTHENTICATED, "") in ("1", "true")
+        if not unauthenticated and os.environ.get(_UNAUTHENTICATED, "") in ("1", "true"):
+            if others := [name for name in ENVIRONMENT if name in os.environ]:
+                raise typer.BadParameter(f"say who may call: {others[0]} or {_UNAUTHENTICATED}, not both")
+            unauthenticated = True
         if unauthenticated and (token_file is not None or jwks is not None):
             raise typer.BadParameter("say who may call: those with tokens, or everybody, not both")
         if not (unauthenticated or token_file or jwks or any(name in os.environ for name in ENVIRONMENT)):

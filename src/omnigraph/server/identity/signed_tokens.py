@@ -31,7 +31,25 @@ _MAX_TOKEN = 16 * 1024
 _MAX_ACTOR = 256
 _HERE = ("127.0.0.1", "::1", "localhost")
 
-SigningKeys = Mapping[str | None, jwt.PyJWK]
+_OF_PUBLIC_KEYS = frozenset({"kty", "kid", "use", "alg", "crv", "x", "y", "n", "e"})
+"""The members of a key that are read; a provider that publishes private ones has a problem, and we none."""
+
+SigningKeys = Mapping[str | None, "SigningKey"]
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """A public key as it is published. One that does not say how it signs signs in each way of its kind."""
+
+    told: Mapping[str, str]
+
+    def read(self, algorithm: str) -> jwt.PyJWK:
+        """Return the key for an algorithm, or raise `PyJWTError` when it is too short or of another kind."""
+        found = jwt.PyJWK(dict(self.told), algorithm=None if "alg" in self.told else algorithm)
+        too_short = found.Algorithm.check_key_length(found.key)
+        if too_short:
+            raise PyJWTError(too_short)
+        return found
 
 
 @dataclass(frozen=True)
@@ -77,14 +95,15 @@ class SignedTokens:
             return None
         try:
             header = jwt.get_unverified_header(token)
-            if header.get("alg") not in self._config.algorithms:
+            algorithm = header.get("alg")
+            if algorithm not in self._config.algorithms:
                 return None
             key = self._keys.find(header.get("kid"))
             if key is None:
                 return None
             claims = jwt.decode(
                 token,
-                key,
+                key.read(algorithm),
                 algorithms=list(self._config.algorithms),
                 issuer=self._config.issuer,
                 audience=self._config.audience,
@@ -105,7 +124,7 @@ class _StoredKeys:
     def __init__(self, path: Path) -> None:
         self._file: WatchedFile[SigningKeys] = WatchedFile(path, _read_keys, {})
 
-    def find(self, kid: str | None) -> jwt.PyJWK | None:
+    def find(self, kid: str | None) -> SigningKey | None:
         """Return a key by its id."""
         return _choose(self._file.current(), kid)
 
@@ -119,7 +138,7 @@ class _FetchedKeys:
         self._keys: SigningKeys = {}
         self._asked = self._had = float("-inf")
 
-    def find(self, kid: str | None) -> jwt.PyJWK | None:
+    def find(self, kid: str | None) -> SigningKey | None:
         """Return a key by its id."""
         now = clock.current().monotonic()
         has_keys = now - self._had < _KEEP_SECONDS
@@ -175,16 +194,16 @@ def _parse_keys(data: bytes, where: str) -> SigningKeys:
         ]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(f"{where} is not a set of keys (JWKS)") from None
-    found: dict[str | None, jwt.PyJWK] = {}
+    found: dict[str | None, SigningKey] = {}
     for item in listed:
-        try:
-            found[item.get("kid")] = jwt.PyJWK(item)
-        except PyJWTError:
-            continue  # of a kind that we do not know; others can be used
+        public = {name: value for name, value in item.items() if name in _OF_PUBLIC_KEYS}
+        # What is of a kind that we do not know is left out; others can be used.
+        if all(isinstance(value, str) for value in public.values()) and "kty" in public:
+            found[public.get("kid")] = SigningKey(public)
     return found
 
 
-def _choose(keys: SigningKeys, kid: str | None) -> jwt.PyJWK | None:
+def _choose(keys: SigningKeys, kid: str | None) -> SigningKey | None:
     """Return the key with an id; a token without one can only be of the only key."""
     if kid is None:
         return next(iter(keys.values())) if len(keys) == 1 else None

@@ -6,9 +6,10 @@ import fcntl
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,13 +72,18 @@ def parse_tokens(text: str, default_actor: str, what: str) -> Sequence[StoredTok
             raise BadInput(f"{what} must hold one token, or an object of actors and their tokens")
     if not given:
         raise BadInput(f"{what} holds no token")
-    return [StoredToken("", actor, _hash(token)) for actor, token in given.items()]
+    try:
+        return [StoredToken("", actor, _hash(token)) for actor, token in given.items()]
+    except UnicodeEncodeError:
+        raise BadInput(f"{what} holds a token that is not text") from None
 
 
 def add_token(path: Path, actor: str, seconds: float | None) -> tuple[StoredToken, str]:
     """Make a token for an actor and keep its hash; return it once, for it is stored nowhere."""
     if not actor.strip() or actor != actor.strip() or not actor.isprintable():
         raise BadInput(f"{actor!r} is not the name of an actor")
+    if seconds == 0:
+        raise BadInput("a token that expires at once lets nobody in: give it some time")
     secret = _PREFIX + clock.current().random_bytes(_SECRET_BYTES).hex()
     now = clock.current().now_us() / 1e6
     made = StoredToken(new_ulid(), actor, _hash(secret), now, None if seconds is None else now + seconds)
@@ -112,10 +118,10 @@ def _change(path: Path) -> Iterator[list[StoredToken]]:
         tokens = list(_read_store_file(path)) if path.exists() else []
         yield tokens
         data = {"version": 1, "tokens": [item.to_json() for item in tokens]}
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.name}.", dir=path.parent
-        )  # only its owner may read it
+        # Only its owner may read it, unless somebody has let others.
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
+            _keep_readers(path, handle)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
                 file.flush()
@@ -126,6 +132,17 @@ def _change(path: Path) -> Iterator[list[StoredToken]]:
             raise
     finally:
         os.close(lock)
+
+
+def _keep_readers(path: Path, handle: int) -> None:
+    """Let those read a file who may read the one that it replaces: a server often runs as somebody else."""
+    try:
+        before = os.stat(path)
+    except FileNotFoundError:
+        return
+    os.fchmod(handle, stat.S_IMODE(before.st_mode))
+    with suppress(PermissionError):
+        os.fchown(handle, before.st_uid, before.st_gid)
 
 
 def _read_store_file(path: Path) -> Sequence[StoredToken]:

@@ -54,7 +54,11 @@ class WatchedFile(Generic[_Read]):
             self._value = self._read(self._path)
             _log.info("%s was read again", self._path)
         except OmniError as error:
-            _log.error("what was read of a file before still holds: %s", error.message)
+            if isinstance(error.__cause__, OSError):
+                self._value = self._empty
+                _log.error("nobody is let in by a file: %s", error.message)
+            else:
+                _log.error("what was read of a file before still holds: %s", error.message)
         self._seen = seen
 
 
