@@ -1,4 +1,4 @@
-"""Signed tokens of a provider: what a token says of itself decides nothing, only who signed it and for whom."""
+"""Signed tokens of a provider: who signed one, for whom and until when decides, whatever it says."""
 
 from __future__ import annotations
 
