@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -83,6 +84,19 @@ def test_the_schema_is_a_graph_with_counts_and_rules(page: Page, served: Served)
     about.get_by_role("link", name="Look at some").click()
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("region", name="Rows")).to_contain_text("Acme")
+
+
+def test_what_is_shown_first_reads_no_rows(page: Page, served: Served) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(f"{request.method} {urlsplit(request.url).path}"))
+    go(page, served, "people")
+    expect(page.get_by_text("5 nodes and 3 edges")).to_be_visible()
+    wait_for_all(page)
+    routes = {line for line in asked if "/assets/" not in line}
+    assert {line for line in routes if "/graphs/" in line} == {
+        "GET /graphs/people",
+        *(f"GET /graphs/people/{facts}" for facts in ("branches", "commits", "tags", "schema", "snapshot")),
+    }
 
 
 def test_a_query_is_a_table_json_a_plan_and_a_picture_that_grows(page: Page, served: Served) -> None:

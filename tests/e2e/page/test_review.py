@@ -21,6 +21,16 @@ def page(served: Served, browser: Browser) -> Iterator[Page]:
         assert faults == []
 
 
+@pytest.fixture
+def phone(served: Served, browser: Browser) -> Iterator[Page]:
+    """The page on a telephone in the dark, logged in."""
+    address = f"http://{served.address}/"
+    with opened_page(browser, address, width=400, dark=True, token=TOKENS["act-ada"]) as (found, faults):
+        expect(found.get_by_role("link", name="people")).to_be_visible()
+        yield found
+        assert faults == []
+
+
 def go(page: Page, served: Served, place: str) -> None:
     page.goto(f"http://{served.address}/ui/people/{place}")
 
@@ -64,37 +74,41 @@ def test_a_branch_is_proposed_reviewed_by_another_settled_merged_and_taken_back(
     expect(page.get_by_role("status").filter(has_text="Taken back by")).to_be_visible()
     go(page, served, "proposals?state=merged")
     expect(page.get_by_role("link", name="What the directory says")).to_be_visible()
+    expect(page.get_by_role("button", name="Merged 1")).to_be_visible()
+    expect(page.get_by_role("button", name="Closed 0")).to_be_visible()
 
 
-def test_conflicts_are_settled_in_part_taken_up_again_by_rule_and_by_hand(page: Page, served: Served) -> None:
-    go(page, served, "compare?source=agent/rival")
-    page.get_by_label("Message").fill("What the web says")
-    page.get_by_role("button", name="Propose").click()
-    conflicts = page.locator("details.conflict")
+def test_conflicts_are_settled_in_part_taken_up_again_by_rule_and_by_hand(
+    phone: Page, served: Served
+) -> None:
+    go(phone, served, "compare?source=agent/rival")
+    phone.get_by_label("Message").fill("What the web says")
+    phone.get_by_role("button", name="Propose").click()
+    conflicts = phone.locator("details.conflict")
     expect(conflicts).to_have_count(2)
-    ada = conflicts.filter(has=page.get_by_text("ada", exact=True))
+    ada = conflicts.filter(has=phone.get_by_text("ada", exact=True))
     ada.get_by_role("radio", name="title: theirs").check()
     ada.get_by_label("Value of age").fill("39")
     ada.get_by_label("Value of age").press("Enter")
     expect(ada.get_by_text("settled", exact=True)).to_be_visible()
     ada.get_by_role("button", name="Preview the result").click()
     expect(ada.get_by_label("Preview")).to_contain_text('"age": 39')
-    page.get_by_role("button", name="Save 1 answer").click()
+    phone.get_by_role("button", name="Save 1 answer").click()
     expect(conflicts).to_have_count(1)
 
-    page.reload()
-    expect(page.get_by_text("1 saved answer")).to_be_visible()
-    page.get_by_text("1 saved answer").click()
-    page.get_by_role("button", name="Take back").click()
+    phone.reload()
+    expect(phone.get_by_text("1 saved answer")).to_be_visible()
+    phone.get_by_text("1 saved answer").click()
+    phone.get_by_role("button", name="Take back").click()
     expect(conflicts).to_have_count(2)
-    rule = page.get_by_role("form", name="A rule for many conflicts")
+    rule = phone.get_by_role("form", name="A rule for many conflicts")
     rule.get_by_label("Side").select_option("ours")
     rule.get_by_role("button", name="Apply").click()
     expect(rule.get_by_role("status")).to_have_text("2 conflicts answered.")
-    page.get_by_role("button", name="Save 2 answers").click()
-    expect(page.get_by_role("status").filter(has_text="This can be merged")).to_be_visible()
-    page.get_by_role("button", name="Close", exact=True).click()
-    expect(page.get_by_role("button", name="Reopen")).to_be_visible()
+    phone.get_by_role("button", name="Save 2 answers").click()
+    expect(phone.get_by_role("status").filter(has_text="This can be merged")).to_be_visible()
+    phone.get_by_role("button", name="Close", exact=True).click()
+    expect(phone.get_by_role("button", name="Reopen")).to_be_visible()
 
 
 def test_answers_of_a_comparison_are_tried_and_merged_without_a_proposal(page: Page, served: Served) -> None:

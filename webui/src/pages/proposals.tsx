@@ -11,6 +11,12 @@ import { Link, useNavigation } from "../parts/navigation";
 import { Empty, Failure, When } from "../parts/states";
 
 const STATES = ["open", "merged", "closed"] as const;
+const COUNTED = 100;
+
+interface Listed {
+  proposals: Proposal[];
+  next_page_token: string | null;
+}
 
 export function StateChip({ state }: { state: Proposal["state"] }) {
   return <span className={`chip ${{ open: "good", merged: "accent", closed: "" }[state]}`}>{state}</span>;
@@ -21,10 +27,12 @@ export default function ProposalsPage() {
   const { place, go } = useNavigation();
   const state = place.params.state ?? "open";
   const [pages, setPages] = useState(1);
-  const asked = useAsk(`proposals ${view.graph} ${state} ${pages} ${view.round}`, async () => {
-    const query = new URLSearchParams({ state, limit: String(50 * pages) }).toString();
-    return callRoute<{ proposals: Proposal[]; next_page_token: string | null }>(view.session, "GET", `/graphs/${encodeURIComponent(view.graph)}/proposals?${query}`);
-  });
+  const list = (wanted: string, limit: number) => {
+    const query = new URLSearchParams({ state: wanted, limit: String(limit) }).toString();
+    return callRoute<Listed>(view.session, "GET", `/graphs/${encodeURIComponent(view.graph)}/proposals?${query}`);
+  };
+  const asked = useAsk(`proposals ${view.graph} ${state} ${pages} ${view.round}`, () => list(state, 50 * pages));
+  const counts = useAsk(`proposal counts ${view.graph} ${view.round}`, () => Promise.all(STATES.map((name) => list(name, COUNTED))));
   const isMissing = asked.error instanceof OmniGraphError && asked.error.status === 404;
   return (
     <>
@@ -32,9 +40,9 @@ export default function ProposalsPage() {
         <h1>Proposals</h1>
         <span className="space" />
         <div className="tabs" role="group" aria-label="State">
-          {STATES.map((name) => (
+          {STATES.map((name, at) => (
             <button key={name} aria-pressed={state === name} onClick={() => go(writePlace({ graph: view.graph, page: "proposals", params: { state: name } }))}>
-              {name.charAt(0).toUpperCase() + name.slice(1)}
+              {name.charAt(0).toUpperCase() + name.slice(1)} {counts.value && <span className="quiet small">{tellListed(counts.value[at])}</span>}
             </button>
           ))}
         </div>
@@ -66,6 +74,11 @@ export default function ProposalsPage() {
       )}
     </>
   );
+}
+
+function tellListed(listed: Listed | undefined): string {
+  if (!listed) return "";
+  return listed.next_page_token === null ? String(listed.proposals.length) : `${listed.proposals.length}+`;
 }
 
 function ProposalRow({ proposal }: { proposal: Proposal }) {
