@@ -84,8 +84,8 @@ def test_rows_are_shown_in_the_format_that_is_asked_for(shell: Shell, format: st
 
 
 def test_one_row_is_one_row(shell: Shell) -> None:
-    assert shell.run("query", "-e", COUNT).stderr.startswith("1 row at commit ")
-    assert shell.run("query", "-e", NOBODY).stderr.startswith("0 rows at commit ")
+    assert shell.run("query", "-e", COUNT).stderr.startswith("1 row from branch main via n (commit ")
+    assert shell.run("query", "-e", NOBODY).stderr.startswith("0 rows from branch main via ")
 
 
 def test_a_narrow_terminal_cuts_no_id_and_no_value(

@@ -31,6 +31,7 @@ from support.generated_queries import Asked, conjunctions, queries, searches, ti
 from support.reference import Reader
 from support.reference_graph import MemoryGraph
 from support.reference_paths import BadWeight
+from support.seeded_clock import StandingClock
 
 QUERIES = 8
 """Queries for each graph."""
@@ -50,17 +51,10 @@ OF_NOTHING = [
 """Rankings of nodes that have nothing to be ranked by, or of none at all."""
 
 
-class StandingClock(clock.Clock):
-    """A clock by which every request happens at one moment."""
-
-    def now_us(self) -> int:
-        return NOW * 1000
-
-
 @pytest.fixture(scope="module", autouse=True)
 def one_moment() -> Iterator[None]:
     """Let `now()` be the same for the engine and the reference."""
-    before = clock.install(StandingClock())
+    before = clock.install(StandingClock(NOW * 1000))
     yield
     clock.install(before)
 

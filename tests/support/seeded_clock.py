@@ -35,3 +35,13 @@ class SeededClock(Clock):
     def jitter(self) -> float:
         with self._lock:
             return self._random.random()
+
+
+class StandingClock(Clock):
+    """A clock by which every request happens at one moment."""
+
+    def __init__(self, now_us: int) -> None:
+        self._now_us = now_us
+
+    def now_us(self) -> int:
+        return self._now_us

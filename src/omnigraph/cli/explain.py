@@ -26,7 +26,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show how a read query is carried out."""
-    asked = options.query_arguments()
+    asked = options.query_arguments(takes_stored=True)
     with report_errors(as_json):
         graph = session_of(context).open(uri)
         if asked["gq"] is None:

@@ -10,7 +10,11 @@ import typer
 from omnigraph.cli.output import print_json, print_table, print_text
 from omnigraph.cli.session import EXIT_FAILED, AsJson, report_errors
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Check, test and explain files that say who may do what.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 PolicyFile = Annotated[Path, typer.Argument(help="The file of the policy.", metavar="FILE")]
 

@@ -17,7 +17,9 @@ from omnigraph.wire.values import encode
 if TYPE_CHECKING:
     import omnigraph as og
 
-app = typer.Typer(help="Propose, review and merge branches.", no_args_is_help=True)
+app = typer.Typer(
+    help="Propose branches to be merged; review, approve and merge what others propose.", no_args_is_help=True
+)
 ProposalId = Annotated[str, typer.Argument(help="The proposal: its id, or at least 6 letters of it.")]
 WhatToSay = Annotated[str, typer.Option("--text", "-t", help="What to say about it.")]
 SeenCommit = Annotated[

@@ -11,7 +11,9 @@ from omnigraph.base.errors import BadInput
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import AsJson, report_errors
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Make, list and revoke the tokens of a server.", no_args_is_help=True, rich_markup_mode=None
+)
 
 TokenFile = Annotated[
     Path, typer.Option("--file", "-f", help="The file of hashes, which the server is started with.")
