@@ -594,6 +594,16 @@ export class OmniGraphClient {
     return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/jobs/${inPath(given.kind)}`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
+  /** Return the pipelines of the graph that the caller may run: only a cluster declares any. */
+  async listPipelines(given: { graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/pipelines`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Begin a pipeline as a job: the load that the cluster declares under a name. */
+  async runPipeline(given: { name: string; graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/pipelines/${inPath(given.name)}`, {}, { "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, undefined, options)).json()) as JsonObject;
+  }
+
   /** Return the jobs of the graph, newest first, a page at a time. */
   async listJobs(given: { graph: string; state?: "queued" | "running" | "succeeded" | "failed" | "cancelled" | null; kind?: string | null; limit?: number; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/jobs`, { "state": given.state, "kind": given.kind, "limit": given.limit, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;

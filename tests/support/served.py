@@ -49,16 +49,20 @@ class Served:
 
 @contextmanager
 def running_server(
-    folder: Path, *arguments: str, workers: int = 1, bind: str = "127.0.0.1:0"
+    folder: Path, *arguments: str, workers: int = 1, bind: str = "127.0.0.1:0", has_policies: bool = True
 ) -> Iterator[Served]:
-    """Start a server with tokens, whose actors may do everything; it is gone whatever happens."""
+    """Start a server with tokens, whose actors may do everything; it is gone whatever happens.
+
+    A cluster says itself what they may do.
+    """
     tokens, rules, listing = (folder / name for name in ("tokens.json", "rules.yaml", "listing.yaml"))
     tokens.write_text(json.dumps(TOKENS))
     rules.write_text(EVERYTHING)
     listing.write_text(LISTING)
     command = [sys.executable, "-c", "from omnigraph.cli.main import run; run()", "serve", *arguments]
     command += ["--bind", bind, "--workers", str(workers), "--token-file", str(tokens)]
-    command += ["--policy", str(rules), "--policy", str(listing)]
+    if has_policies:
+        command += ["--policy", str(rules), "--policy", str(listing)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

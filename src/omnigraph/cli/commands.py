@@ -75,6 +75,7 @@ GROUPS = {
     "policy": "Check, test and explain files that say who may do what.",
     "token": "Make, list and revoke the tokens of a server.",
     "cluster": "Declare graphs, schemas, queries, policies and pipelines as files.",
+    "pipeline": "Run the loads that a cluster declares.",
     "graphs": "Look at the graphs of a server.",
     "profile": "Look at the profiles of the configuration.",
 }

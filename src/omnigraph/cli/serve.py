@@ -9,12 +9,14 @@ import typer
 
 from omnigraph.base.errors import BadInput
 from omnigraph.cli.output import print_note, print_text
-from omnigraph.cli.session import report_errors
+from omnigraph.cli.session import report_errors, session_of
 
 _UNAUTHENTICATED = "OMNIGRAPH_UNAUTHENTICATED"
+_REQUIRE_ALL = "OMNIGRAPH_REQUIRE_ALL_GRAPHS"
 
 
 def serve(
+    context: typer.Context,
     uris: Annotated[list[str] | None, typer.Argument(help="Addresses of graphs.", metavar="[URI]...")] = None,
     graph: Annotated[list[str] | None, typer.Option("--graph", help="A graph as NAME=URI.")] = None,
     bind: Annotated[
@@ -39,6 +41,13 @@ def serve(
         list[str] | None,
         typer.Option("--policy", help="A policy for all graphs or the server, or NAME=FILE for one."),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", help="A cluster instead of graphs: its name, folder or URI."),
+    ] = None,
+    require_all_graphs: Annotated[
+        bool, typer.Option("--require-all-graphs", help="Start only if every graph of it can be served.")
+    ] = False,
     unauthenticated: Annotated[
         bool, typer.Option("--unauthenticated", help="Let everybody in; commits then name no actor.")
     ] = False,
@@ -79,13 +88,10 @@ def serve(
             signed = SignedTokensConfig(jwks, jwt_issuer, jwt_audience, actor_claim=jwt_actor, **given)
         elif jwt_issuer is not None or jwt_audience is not None or jwt_algorithm:
             raise typer.BadParameter("--jwt-issuer, --jwt-audience and --jwt-algorithm need --jwks")
-        named: dict[str, str] = {}
-        for name, uri in [*((name_of(uri), uri) for uri in uris or ()), *map(_read_name, graph or ())]:
-            if name in named:
-                raise typer.BadParameter(f"two graphs are called {name!r}: name one with --graph NAME=URI")
-            named[name] = uri
-        if not named:
-            raise typer.BadParameter("which graphs? Give their addresses, or --graph NAME=URI")
+        named = _name_all([*((name_of(uri), uri) for uri in uris or ()), *map(_read_name, graph or ())])
+        root = _find_cluster(context, cluster)
+        _check_graphs(root, named, policy, require_all_graphs)
+        requires_all = require_all_graphs or os.environ.get(_REQUIRE_ALL, "") in ("1", "true")
         if unauthenticated:
             print_note("everybody who can reach this address may read and write")
         serve(
@@ -99,9 +105,37 @@ def serve(
                 policies=tuple(policy or ()),
                 signed=signed,
                 unauthenticated=unauthenticated,
+                cluster=root,
+                requires_all=requires_all,
             ),
             lambda address: print_text(f"OMNIGRAPH_LISTEN_ADDR={address}"),
         )
+
+
+def _name_all(given: list[tuple[str, str]]) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for name, uri in given:
+        if name in named:
+            raise typer.BadParameter(f"two graphs are called {name!r}: name one with --graph NAME=URI")
+        named[name] = uri
+    return named
+
+
+def _check_graphs(root: str | None, named: dict[str, str], policy: list[str] | None, needs_all: bool) -> None:
+    if root is not None and (named or policy):
+        raise typer.BadParameter("a cluster says itself which graphs and policies there are")
+    if root is None and not named:
+        raise typer.BadParameter("which graphs? Give their addresses, --graph NAME=URI, or --cluster")
+    if root is None and needs_all:
+        raise typer.BadParameter("--require-all-graphs is for a cluster")
+
+
+def _find_cluster(context: typer.Context, given: str | None) -> str | None:
+    if given is None:
+        return None
+    from omnigraph.cluster.places import find_root
+
+    return find_root(session_of(context).configuration.cluster_root(given))
 
 
 def _read_name(given: str) -> tuple[str, str]:

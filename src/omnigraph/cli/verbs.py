@@ -15,7 +15,7 @@ import typer
 from omnigraph.cli.config.flags import AddressFlags
 from omnigraph.cli.session import Session, session_of
 
-Where = Literal["graph", "storage", "server", "servers", "nothing"]
+Where = Literal["graph", "storage", "cluster", "server", "servers", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ _EVERYWHERE = frozenset({"store", "server", "graph", "profile", "cluster"})
 _SCOPES: Mapping[Where, frozenset[str]] = {
     "graph": _EVERYWHERE,
     "storage": _EVERYWHERE - {"server"},
+    "cluster": _EVERYWHERE - {"store"},
     "server": frozenset({"server", "profile"}),
     "servers": frozenset(),
     "nothing": frozenset(),
@@ -65,6 +66,8 @@ VERBS: Mapping[str, CommandKind] = {
     **dict.fromkeys(("proposal create", "proposal comment", "proposal approve"), _WRITE),
     **dict.fromkeys(("proposal request-changes", "proposal resolve", "proposal merge"), _WRITE),
     **dict.fromkeys(("proposal close", "proposal reopen", "branch protect", "branch unprotect"), _WRITE),
+    "pipeline list": CommandKind("cluster"),
+    "pipeline run": CommandKind("cluster", writes=True),
     "graphs list": CommandKind("server"),
     **dict.fromkeys(("cluster validate", "cluster plan", "cluster status"), _NOTHING),
     **dict.fromkeys(("cluster apply", "cluster approve", "cluster refresh"), CommandKind("nothing", True)),

@@ -29,6 +29,8 @@ from omnigraph.server.requests.body_limit import BodyLimit
 from omnigraph.server.requests.manners import Manners
 from omnigraph.server.requests.refusals import add_refusals
 from omnigraph.server.requests.work import Workshop
+from omnigraph.server.revisions.current import CurrentGraphs
+from omnigraph.server.revisions.of_cluster import ClusterRevisions
 from omnigraph.server.routes import (
     blobs,
     branches,
@@ -69,6 +71,10 @@ class ServerConfig:
     """Who may do what in graphs, by their names."""
     server_policy: Gate | None = None
     """Who may do what with the server itself."""
+    cluster: str | None = None
+    """The root of a cluster, whose graphs and policies are served instead, newest first."""
+    requires_all: bool = False
+    """Whether each graph of the cluster must be served."""
 
 
 def create_app(config: ServerConfig) -> FastAPI:
@@ -81,8 +87,7 @@ def create_app(config: ServerConfig) -> FastAPI:
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
     )
-    held = ServerPolicies.choose(not config.tokens.is_open, config.policies, config.server_policy)
-    app.state.graphs = ServedGraphs(config.graphs, held)
+    app.state.served = _choose_graphs(config)
     app.state.tokens = config.tokens
     app.state.limits = config.limits
     app.state.workshop = Workshop(config.limits)
@@ -90,7 +95,7 @@ def create_app(config: ServerConfig) -> FastAPI:
     app.state.metrics = Metrics(config.metrics)
     app.state.traces = config.traces
     app.state.jobs = JobRunner(
-        app.state.graphs,
+        app.state.served,
         config.state or default_state(),
         AllowedAddresses(config.allowed),
         config.limits.jobs,
@@ -109,9 +114,18 @@ def create_app(config: ServerConfig) -> FastAPI:
     return app
 
 
+def _choose_graphs(config: ServerConfig) -> CurrentGraphs:
+    has_tokens = not config.tokens.is_open
+    if config.cluster is not None:
+        return CurrentGraphs(None, ClusterRevisions(config.cluster, has_tokens, config.requires_all))
+    held = ServerPolicies.choose(has_tokens, config.policies, config.server_policy)
+    return CurrentGraphs(ServedGraphs(config.graphs, held))
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    await run_in_threadpool(app.state.graphs.open_all)
+    app.state.served.on_change = app.state.metrics.note_graphs
+    await run_in_threadpool(app.state.served.open)
     app.state.jobs.on_end = app.state.metrics.count_job
     app.state.jobs.start()
     yield
@@ -120,4 +134,4 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await run_in_threadpool(app.state.jobs.join, _JOB_STOP_SECONDS)
     app.state.workshop.close()
     app.state.metrics.close()
-    app.state.graphs.close()
+    await run_in_threadpool(app.state.served.close)

@@ -25,6 +25,13 @@ class Caller:
     actor: str | None
 
 
+def graphs_of(request: Request) -> ServedGraphs:
+    """Return what is served to a request: the same from its beginning to its end."""
+    state = current_request()
+    served: ServedGraphs = request.app.state.served.now if state is None else state.graphs
+    return served
+
+
 async def find_caller(request: Request) -> Caller:
     """Return who calls; an identity comes from a token and from nothing else."""
     identity: Identity = request.app.state.tokens
@@ -93,7 +100,7 @@ async def find_call(
     branch, _, incarnation = (omnigraph_handle or "").rpartition("@")
     if omnigraph_handle is not None and not (branch and incarnation):
         raise BadInput(f"Omnigraph-Handle is {omnigraph_handle!r}: give a branch, @, and its incarnation")
-    return GraphCall(graph, caller, request.app.state.graphs, unquote(branch) or None, incarnation or None)
+    return GraphCall(graph, caller, graphs_of(request), unquote(branch) or None, incarnation or None)
 
 
 async def read_write_headers(

@@ -6,9 +6,13 @@ import threading
 from collections import Counter
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from omnigraph.base import clock
 from omnigraph.base.errors import ResourceLimit
+
+if TYPE_CHECKING:
+    from omnigraph.server.graphs import ServedGraphs
 
 
 class ClientGone(Exception):
@@ -25,6 +29,8 @@ class RequestState:
 
     id: str
     method: str
+    graphs: ServedGraphs
+    """What is served to it, from its beginning to its end."""
     seconds: float = 0.0
     """How long it may take until its answer begins; 0 for any time."""
     gone: threading.Event = field(default_factory=threading.Event)

@@ -13,6 +13,7 @@ from fastapi import Query
 
 from omnigraph.base.choices import LoadMode, OnError, ReadEngine, SourceFormat
 from omnigraph.base.errors import BadInput, OmniError
+from omnigraph.execution.load.run import Load
 from omnigraph.server.calls import GraphCall, WriteHeaders
 from omnigraph.wire.values import encode
 
@@ -91,17 +92,26 @@ def load_file(
         message=options.message,
         metadata=read_object("metadata", options.metadata),
     )
+    branch = options.branch or graph.branch
+    return tell_load(done, call, (branch, options.from_branch), mode, {path: options.source or "the body"})
+
+
+def tell_load(
+    done: Load, call: GraphCall, branches: tuple[str, str | None], mode: LoadMode, called: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what is told of a load into a branch, perhaps forked; `called` says what paths are called."""
+    branch, base = branches
     nodes = [{"name": name, "entities_loaded": count} for name, count in done.nodes.items()]
     edges = [{"name": name, "entities_loaded": count} for name, count in done.edges.items()]
     return {
-        "branch": options.branch or graph.branch,
-        "base_branch": options.from_branch,
+        "branch": branch,
+        "base_branch": base,
         "mode": mode,
         "nodes": nodes,
         "edges": edges,
         "total_entities": sum(item["entities_loaded"] for item in (*nodes, *edges)),
         "rejected": done.rejected,
-        "rejected_records": _read_rejected(done.rejected_path, path, options.source),
+        "rejected_records": _read_rejected(done.rejected_path, called),
         "warnings": encode(done.warnings),
         "engine": done.engine,
         "engine_reason": done.engine_reason,
@@ -139,9 +149,12 @@ def read_object(name: str, given: str | None) -> dict[str, str] | None:
     return found
 
 
-def _read_rejected(kept: str | None, path: str, source: str | None) -> list[str]:
+def _read_rejected(kept: str | None, called: Mapping[str, str]) -> list[str]:
     """Return the records that were left out, each as a line of JSON, with the reasons."""
     if kept is None:
         return []
     with open(kept, encoding="utf-8") as file:
-        return [line.rstrip("\n").replace(path, source or "the body") for line in file]
+        lines = [line.rstrip("\n") for line in file]
+    for path, name in called.items():
+        lines = [line.replace(path, name) for line in lines]
+    return lines

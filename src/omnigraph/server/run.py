@@ -30,6 +30,7 @@ from omnigraph.server.limits import RequestLimits
 from omnigraph.server.observe.logs import set_up_logs
 from omnigraph.server.observe.traces import find_traces
 from omnigraph.server.policies import ServerPolicies, read_policies
+from omnigraph.server.revisions.of_cluster import check_cluster
 
 _CONFIG = "OMNIGRAPH_SERVER_CONFIG"
 _BACKLOG = 2_048
@@ -59,13 +60,19 @@ class ServeRequest:
     """Whose signed tokens are accepted."""
     unauthenticated: bool = False
     """Whether everybody is let in, whatever the environment says."""
+    cluster: str | None = None
+    """The root of a cluster, which says itself which graphs and policies there are."""
+    requires_all: bool = False
+    """Whether each graph of the cluster must be served."""
 
 
 def serve(request: ServeRequest, announce: Callable[[str], None]) -> None:
     """Serve until a signal asks to stop; `announce` is told the address as soon as it is bound."""
     name_graphs(request.graphs)
     forbid_files()
-    _read_rights(request)  # what is wrong is said here, not by a worker
+    identity, _, _ = _read_rights(request)  # what is wrong is said here, not by a worker
+    if request.cluster is not None:
+        check_cluster(request.cluster, not identity.is_open)
     host, port = _read_bind(request.bind)
     limits = RequestLimits.from_environment()
     with tempfile.TemporaryDirectory(prefix="omnigraph-metrics-", ignore_cleanup_errors=True) as folder:
@@ -122,6 +129,8 @@ def build_app() -> FastAPI:
             find_traces(),
             gates,
             server,
+            told["cluster"],
+            told["requires_all"],
         )
     )
     _stop_in_time(app, limits.stop_seconds)

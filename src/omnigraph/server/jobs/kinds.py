@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from omnigraph.base.choices import ExportFormat, ReadEngine
 from omnigraph.base.errors import OmniError
+from omnigraph.cluster.serving.pipelines import find_declared
 from omnigraph.pipeline.progress import Report, watch_stages
 from omnigraph.sdk.schema_text import SchemaText
 from omnigraph.server.addresses import AllowedAddresses
@@ -23,7 +24,7 @@ from omnigraph.server.bodies import (
     SchemaBody,
 )
 from omnigraph.server.calls import GraphCall, WriteHeaders
-from omnigraph.server.loads import FILES, LoadOptions, load_file, name_records
+from omnigraph.server.loads import FILES, LoadOptions, load_file, name_records, tell_load
 from omnigraph.wire.values import encode
 
 JobKind = Literal["optimize", "embed", "cleanup", "repair", "backup", "export", "merge", "schema"]
@@ -140,7 +141,15 @@ def _load(job: JobCall) -> Any:
         raise name_records(error, str(job.folder), path, asked["format"], options.source) from error
 
 
-CONDITIONAL = frozenset({"load", "merge", "schema"})
+def _run_pipeline(job: JobCall) -> Any:
+    graph = job.call.open(headers=job.headers)
+    known = job.call.graphs.pipelines_of(job.call.name)
+    pipeline = find_declared(known, job.asked["pipeline"], job.asked["digest"], graph)
+    done = pipeline.run(graph, job.folder, job.headers.idempotency_key)
+    return tell_load(done, job.call, (pipeline.branch, pipeline.from_branch), pipeline.mode, {})
+
+
+CONDITIONAL = frozenset({"load", "merge", "schema", "pipeline"})
 """Kinds that make one commit, and can hold to the commit that must still be the head."""
 _RUN: Mapping[str, Callable[[JobCall], Any]] = {
     "optimize": _optimize,
@@ -152,8 +161,9 @@ _RUN: Mapping[str, Callable[[JobCall], Any]] = {
     "merge": _merge,
     "schema": _apply_schema,
     "load": _load,
+    "pipeline": _run_pipeline,
 }
-assert set(get_args(JobKind)) == set(BODIES) == set(_RUN) - {"load"}
+assert set(get_args(JobKind)) == set(BODIES) == set(_RUN) - {"load", "pipeline"}
 
 
 def run_job(kind: str, job: JobCall) -> Any:

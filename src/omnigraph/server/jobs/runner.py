@@ -18,6 +18,7 @@ from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.jobs.kinds import JobCall, run_job
 from omnigraph.server.jobs.record import Job
 from omnigraph.server.jobs.store import JobStore
+from omnigraph.server.revisions.current import CurrentGraphs
 from omnigraph.wire.errors import answer_error
 
 _log = logging.getLogger("omnigraph.server.jobs")
@@ -42,8 +43,8 @@ class Interrupted(Exception):
 class JobRunner:
     """Does the jobs of the graphs of one worker."""
 
-    def __init__(self, graphs: ServedGraphs, state: Path, addresses: AllowedAddresses, threads: int) -> None:
-        self._graphs, self._state, self.addresses = graphs, state, addresses
+    def __init__(self, served: CurrentGraphs, state: Path, addresses: AllowedAddresses, threads: int) -> None:
+        self._served, self._state, self.addresses = served, state, addresses
         self._wake = threading.Condition()
         self._stopping = threading.Event()
         self._is_woken = False
@@ -61,9 +62,9 @@ class JobRunner:
         for thread in self._threads:
             thread.start()
 
-    def store_of(self, name: str) -> JobStore:
+    def store_of(self, graphs: ServedGraphs, name: str) -> JobStore:
         """Return the jobs of a graph."""
-        return JobStore(self._state, self._graphs.handle(name, None, None).id)
+        return JobStore(self._state, graphs.handle(name, None, None).id)
 
     def wake(self) -> None:
         """Look for jobs now."""
@@ -99,8 +100,9 @@ class JobRunner:
     def _look(self) -> bool:
         """Do the first job that nobody works on; return whether there was one."""
         now = clock.current().now_us()
-        for name in self._graphs.names:
-            store = self.store_of(name)
+        graphs = self._served.now
+        for name in graphs.names:
+            store = self.store_of(graphs, name)
             for id in reversed(store.ids()):
                 if self._stopping.is_set():
                     return False
@@ -117,11 +119,11 @@ class JobRunner:
                         del self._ended[id]
                     continue
                 with store.claim(id) as is_mine:
-                    if is_mine and self._do(name, store, id):
+                    if is_mine and self._do(graphs, name, store, id):
                         return True
         return False
 
-    def _do(self, name: str, store: JobStore, id: str) -> bool:
+    def _do(self, graphs: ServedGraphs, name: str, store: JobStore, id: str) -> bool:
         job = store.get(id)
         if job.is_final:
             return False
@@ -136,7 +138,7 @@ class JobRunner:
         begun = clock.current().now_us()
         job = store.save(job.change(state="running", attempts=job.attempts + 1, started=job.started or begun))
         run = _Run(store, job, self._stopping)
-        call = GraphCall(name, Caller(job.actor), self._graphs, job.branch, job.incarnation)
+        call = GraphCall(name, Caller(job.actor), graphs, job.branch, job.incarnation)
         folder = store.folder_of(id)
         body = None if job.body is None else folder / job.body
         headers = WriteHeaders(f"job:{id}", job.if_commit)

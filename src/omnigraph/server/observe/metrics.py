@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from omnigraph.base.ids import new_ulid
+from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.observe.cells import Cells, read_cells
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -29,6 +30,8 @@ HELP: Mapping[str, tuple[str, str]] = {
     "omnigraph_jobs_total": ("counter", "Jobs that ended, by graph, kind and state."),
     "omnigraph_calls": ("gauge", "Calls of the engine in threads, or waiting for one: reads and writes."),
     "omnigraph_streams": ("gauge", "Answers that are being streamed."),
+    "omnigraph_graphs": ("gauge", "Graphs that each process serves, and those that it could not open."),
+    "omnigraph_revision": ("gauge", "The revision of the cluster that each process serves."),
     "omnigraph_workers": ("gauge", "Processes that serve."),
     "omnigraph_resident_bytes": ("gauge", "Memory of each process."),
 }
@@ -78,6 +81,14 @@ class Metrics:
         for kind in ("read", "write"):
             self._cells.put(_name("omnigraph_calls", {"kind": kind}), calls.get(kind, 0))
         self._cells.put("omnigraph_streams", streams)
+
+    def note_graphs(self, served: ServedGraphs) -> None:
+        """Say which revision this process serves from now on, and how many graphs of it."""
+        own = {"process": os.getpid()}
+        for state, found in (("served", served.names), ("quarantined", served.quarantined)):
+            self._cells.put(_name("omnigraph_graphs", {**own, "state": state}), len(found))
+        if served.revision is not None:
+            self._cells.put(_name("omnigraph_revision", own), served.revision.number)
 
     def render(self) -> str:
         """Return the numbers of all processes. Counters of the dead count; gauges of theirs do not."""

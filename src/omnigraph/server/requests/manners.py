@@ -18,7 +18,13 @@ from omnigraph.server.limits import RequestLimits
 from omnigraph.server.observe.traces import Traces
 from omnigraph.server.requests.refusals import send_error
 from omnigraph.server.requests.work import enter_workshop
-from omnigraph.wire.media import COMMIT_HEADER, IF_COMMIT_HEADER, REQUEST_HEADER, TIMEOUT_HEADER
+from omnigraph.wire.media import (
+    COMMIT_HEADER,
+    IF_COMMIT_HEADER,
+    REQUEST_HEADER,
+    REVISION_HEADER,
+    TIMEOUT_HEADER,
+)
 
 _log = logging.getLogger("omnigraph.server.requests")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -41,7 +47,7 @@ class Manners:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        state = _read_state(scope["method"], headers, self._limits)
+        state = _read_state(scope, headers, self._limits)
         enter_request(state)
         enter_workshop(scope["app"].state.workshop)
         wire = _Wire(state, receive, send, self._limits.stall_seconds)
@@ -133,7 +139,10 @@ class _Wire:
         for name, value in headers:
             if name.lower() == COMMIT_HEADER.lower().encode():
                 self._state.commit = value.decode("latin-1")
-        return [*headers, (REQUEST_HEADER.lower().encode(), self._state.id.encode())]
+        told = {REQUEST_HEADER: self._state.id}
+        if (revision := self._state.graphs.revision) is not None:
+            told[REVISION_HEADER] = str(revision.number)
+        return [*headers, *((name.lower().encode(), value.encode()) for name, value in told.items())]
 
     async def _watch(self) -> None:
         message = await self._receive()
@@ -169,11 +178,12 @@ def _sum_up(scope: Scope, state: RequestState, wire: _Wire) -> dict[str, Any]:
     return {key: item for key, item in facts.items() if item is not None}
 
 
-def _read_state(method: str, headers: dict[str, str], limits: RequestLimits) -> RequestState:
+def _read_state(scope: Scope, headers: dict[str, str], limits: RequestLimits) -> RequestState:
     given = headers.get(REQUEST_HEADER.lower(), "")
     length = headers.get("content-length", "")
     size = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else limits.body_bytes
-    state = RequestState(given if _ID.fullmatch(given) else new_ulid(), method)
+    id = given if _ID.fullmatch(given) else new_ulid()
+    state = RequestState(id, scope["method"], scope["app"].state.served.now)
     state.body_bytes = size
     state.is_conditional = IF_COMMIT_HEADER.lower() in headers
     return state

@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from omnigraph.base import clock
 from omnigraph.base.choices import LoadMode
 from omnigraph.base.errors import BadInput, Conflict
+from omnigraph.cluster.serving.pipelines import find_pipeline
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, refuse_precondition
 from omnigraph.server.context import current_request
 from omnigraph.server.jobs.kinds import BODIES, CONDITIONAL, JobKind, describe_load
@@ -63,7 +64,7 @@ async def begin_load(
         runner.addresses.check(address)
     graph = await workshop.run(call.open)
     check_begin(graph, "load", {"branch": options.branch})
-    store = await workshop.run(runner.store_of, call.name, writes=True)
+    store = await workshop.run(runner.store_of, call.graphs, call.name, writes=True)
     folder = await workshop.run(store.prepare, writes=True)
     try:
         body = folder / f"body{FILES[format][0]}"
@@ -97,8 +98,24 @@ def begin_job(
     check_begin(call.open(), kind, asked)
     if "target" in asked and kind in ("backup", "export"):
         runner.addresses.check(asked["target"])
-    store = runner.store_of(call.name)
+    store = runner.store_of(call.graphs, call.name)
     return _begin(call, headers, runner, store, store.prepare(), kind, asked, None)
+
+
+@router.get("/pipelines")
+def list_pipelines(call: GraphDep) -> dict[str, Any]:
+    """Return the pipelines of the graph that the caller may run: only a cluster declares any."""
+    graph, known = call.open(), call.graphs.pipelines_of(call.name)
+    return {"pipelines": [item.to_json() for _, item in sorted(known.items()) if item.may_run(graph)]}
+
+
+@router.post("/pipelines/{name}", status_code=202)
+def run_pipeline(call: GraphDep, headers: WriteDep, runner: RunnerDep, name: str) -> Response:
+    """Begin a pipeline as a job: the load that the cluster declares under a name."""
+    pipeline = find_pipeline(call.graphs.pipelines_of(call.name), name, call.open())
+    asked = {"pipeline": pipeline.name, "digest": pipeline.digest, "engine": pipeline.engine}
+    store = runner.store_of(call.graphs, call.name)
+    return _begin(call, headers, runner, store, store.prepare(), "pipeline", asked, None)
 
 
 @router.get("/jobs")
@@ -111,7 +128,7 @@ def list_jobs(
     page_token: str | None = None,
 ) -> dict[str, Any]:
     """Return the jobs of the graph, newest first, a page at a time."""
-    store = runner.store_of(call.name)
+    store = runner.store_of(call.graphs, call.name)
     gate = call.graphs.gate_of(call.name)
     found = store.page(state, kind, limit + 1, page_token, lambda job: may_see(gate, call.caller.actor, job))
     token = found[limit - 1].id if len(found) > limit else None
@@ -121,14 +138,14 @@ def list_jobs(
 @router.get("/jobs/{id}")
 def show_job(call: GraphDep, runner: RunnerDep, id: str) -> dict[str, Any]:
     """Return how a job stands, and what came of it."""
-    store = runner.store_of(call.name)
+    store = runner.store_of(call.graphs, call.name)
     return _tell(store, _find(call, store, id))
 
 
 @router.post("/jobs/{id}/cancel", status_code=202)
 def cancel_job(call: GraphDep, runner: RunnerDep, id: str) -> dict[str, Any]:
     """Ask a job to stop: it does at its next checkpoint, and what it has not published by then never is."""
-    store = runner.store_of(call.name)
+    store = runner.store_of(call.graphs, call.name)
     if not _find(call, store, id).is_final:
         store.ask_to_cancel(id)
         runner.wake()
@@ -145,7 +162,7 @@ def follow_job(
     ] = None,
 ) -> Response:
     """Send what happens to a job, as it happens, until its end (`text/event-stream`)."""
-    store = runner.store_of(call.name)
+    store = runner.store_of(call.graphs, call.name)
     _find(call, store, id)
     return _Following(store, id, last_event_id or 0)
 

@@ -19,7 +19,7 @@ from omnigraph.base.errors import Unavailable as CannotReach
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.reopening import is_harmless_option
 from omnigraph.sdk.snapshot import Snapshot
-from omnigraph.server.calls import Caller, KnownCaller
+from omnigraph.server.calls import Caller, KnownCaller, graphs_of
 from omnigraph.server.requests.refusals import answer_of
 from omnigraph.server.requests.work import WorkRoute, reads_only
 
@@ -85,8 +85,8 @@ def list_namespaces(
     parts = _parts(id, delimiter)
     names: list[str] = []
     if not parts:
-        request.app.state.graphs.policies.check_list(caller.actor)
-        names = request.app.state.graphs.names
+        graphs_of(request).policies.check_list(caller.actor)
+        names = graphs_of(request).names
     elif len(parts) == 1:
         graph = _graph(request, caller, parts)
         names = list(dict.fromkeys([*graph.branches.list(), *(tag.name for tag in graph.tags.list())]))
@@ -262,8 +262,7 @@ def _parts(id: str, delimiter: str) -> list[str]:
 
 
 def _graph(request: Request, caller: Caller, parts: list[str]) -> Graph:
-    graph: Graph = request.app.state.graphs.handle(parts[0], None, caller.actor)
-    return graph
+    return graphs_of(request).handle(parts[0], None, caller.actor)
 
 
 def _snapshot(request: Request, caller: Caller, parts: list[str]) -> Snapshot:

@@ -11,8 +11,7 @@ from starlette.concurrency import run_in_threadpool
 import omnigraph
 from omnigraph.base.errors import Unauthorized, Unavailable
 from omnigraph.graph.manifest.format import CURRENT
-from omnigraph.server.calls import KnownCaller, find_caller
-from omnigraph.server.graphs import ServedGraphs
+from omnigraph.server.calls import KnownCaller, find_caller, graphs_of
 from omnigraph.server.observe.metrics import MEDIA_TYPE
 
 router = APIRouter(tags=["server"])
@@ -21,7 +20,7 @@ router = APIRouter(tags=["server"])
 @router.get("/healthz")
 async def show_health(request: Request) -> dict[str, Any]:
     """Say that the server works, and to those who may list them, which graphs it could not open."""
-    graphs: ServedGraphs = request.app.state.graphs
+    graphs = graphs_of(request)
     told: dict[str, Any] = {
         "status": "ok",
         "version": omnigraph.__version__,
@@ -30,6 +29,9 @@ async def show_health(request: Request) -> dict[str, Any]:
         "graphs_served": len(graphs.names),
         "graphs_quarantined": len(graphs.quarantined),
     }
+    if graphs.revision is not None:
+        told["revision"] = graphs.revision.number
+        told["takes_over"] = request.app.state.served.problem is None
     if await _may_list(request):
         told["graphs"] = graphs.names
         told["quarantined"] = {name: item.error.code for name, item in graphs.quarantined.items()}
@@ -38,7 +40,7 @@ async def show_health(request: Request) -> dict[str, Any]:
 
 async def _may_list(request: Request) -> bool:
     """Return whether the caller, who needs no token here, may know which graphs there are."""
-    graphs: ServedGraphs = request.app.state.graphs
+    graphs = graphs_of(request)
     try:
         return graphs.policies.may_list((await find_caller(request)).actor)
     except Unauthorized:
@@ -56,9 +58,9 @@ async def show_readiness(request: Request) -> dict[str, Any]:
 @router.get("/metrics", response_class=Response)
 async def show_metrics(request: Request, caller: KnownCaller) -> Response:
     """Return the metrics of all workers, as Prometheus reads them."""
-    state = request.app.state
-    if state.graphs.policies.server is not None:  # it names graphs
-        state.graphs.policies.check_list(caller.actor)
+    state, graphs = request.app.state, graphs_of(request)
+    if graphs.policies.server is not None:  # it names graphs
+        graphs.policies.check_list(caller.actor)
     state.metrics.set_gauges(state.workshop.running, state.workshop.admission.streams)
     return Response(await run_in_threadpool(state.metrics.render), media_type=MEDIA_TYPE)
 
@@ -66,6 +68,6 @@ async def show_metrics(request: Request, caller: KnownCaller) -> Response:
 @router.get("/graphs")
 async def list_graphs(request: Request, caller: KnownCaller) -> dict[str, Any]:
     """Return the graphs that are served."""
-    graphs: ServedGraphs = request.app.state.graphs
+    graphs = graphs_of(request)
     graphs.policies.check_list(caller.actor)
     return {"graphs": graphs.names}

@@ -1,0 +1,168 @@
+"""`pipeline list` and `run`: the loads that a cluster declares, by their names."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+
+from omnigraph.base import clock
+from omnigraph.base.errors import Conflict, NotFound
+from omnigraph.cli.config.addresses import choose_place
+from omnigraph.cli.options import IdempotencyKey
+from omnigraph.cli.output import print_json, print_note, print_table, print_text
+from omnigraph.cli.session import EXIT_REJECTED, AsJson, Session, report_errors, session_of
+from omnigraph.cli.stages import SparkUi, show_stages
+
+if TYPE_CHECKING:
+    from omnigraph.cluster.serving.pipelines import Pipeline
+    from omnigraph.sdk.remote.requests.transport import Transport
+
+app = typer.Typer(help="Run the loads that a cluster declares.", no_args_is_help=True, rich_markup_mode=None)
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+"""Seconds between looks at a job."""
+_COLUMNS = ("name", "graph", "branch", "mode", "engine", "description")
+
+
+class DeclaredLoads(Protocol):
+    """The pipelines of a cluster, stored or served."""
+
+    def list(self) -> list[dict[str, Any]]:
+        """Return what is told of each."""
+
+    def run(self, name: str, key: str | None) -> Mapping[str, Any]:
+        """Run one to its end, and return what is told of its load."""
+
+
+@app.command("list")
+def list_pipelines(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the pipelines that may be run."""
+    with report_errors(as_json):
+        found = _find_loads(session_of(context)).list()
+        if as_json:
+            print_json({"pipelines": found})
+        else:
+            print_table(_COLUMNS, [[item[column] for column in _COLUMNS] for item in found])
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The name of the pipeline.")],
+    idempotency_key: IdempotencyKey = None,
+    spark_ui: SparkUi = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a pipeline as one commit: at a server as a job, which goes on when this is stopped."""
+    session = session_of(context)
+    with report_errors(as_json):
+        loads = _find_loads(session)
+        if isinstance(loads, _ServedLoads):
+            told = loads.run(name, idempotency_key)
+        else:
+            with show_stages(context, as_json, spark_ui):
+                told = loads.run(name, idempotency_key)
+        if as_json:
+            print_json({"pipeline": name, **told})
+        else:
+            counts = [f"{kind} {count:,}" for kind, count in {**told["nodes"], **told["edges"]}.items()]
+            loaded = f"loaded {', '.join(counts) or 'nothing'} into {told['branch']}"
+            print_text(f"{name}: {loaded}: commit {told['commit']}")
+            for warning in told["warnings"]:
+                print_note(f"warning: {warning}")
+            if told["rejected"]:
+                print_note(f"{told['rejected']} records were wrong and are left out")
+        if told["rejected"] and not any([*told["nodes"].values(), *told["edges"].values()]):
+            raise typer.Exit(EXIT_REJECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredLoads:
+    root: str
+    graph: str | None
+    actor: str | None
+
+    def list(self) -> list[dict[str, Any]]:
+        return [item.to_json() for _, item in sorted(self._read().items())]
+
+    def run(self, name: str, key: str | None) -> Mapping[str, Any]:
+        import omnigraph as og
+        from omnigraph.cli.config.clusters import root_of_graph
+
+        found = self._read().get(name)
+        if found is None:
+            raise NotFound(f"there is no pipeline {name!r} here", pipeline=name)
+        graph = og.open(root_of_graph(self.root, found.graph), actor=self.actor)
+        with tempfile.TemporaryDirectory(prefix="omnigraph-pipeline-") as folder:
+            done = found.run(graph, Path(folder), key)
+        return {
+            "branch": found.branch,
+            "mode": found.mode,
+            "nodes": done.nodes,
+            "edges": done.edges,
+            "commit": done.commit_id,
+            "rejected": done.rejected,
+            "engine": done.engine,
+            "warnings": [*done.warnings],
+        }
+
+    def _read(self) -> dict[str, Pipeline]:
+        from omnigraph.cluster.serving.applied import AppliedRevisions
+
+        found = AppliedRevisions(self.root).read_newer()
+        assert found is not None, "nothing was read before"
+        if self.graph is not None and self.graph not in found.graphs:
+            raise NotFound(f"the cluster at {self.root} has no graph {self.graph!r}", graph=self.graph)
+        wanted = found.graphs if self.graph is None else [self.graph]
+        return {name: item for graph in wanted for name, item in found.graphs[graph].pipelines.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _ServedLoads:
+    transport: Transport
+
+    def list(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.transport.ask("/pipelines")["pipelines"]
+        return found
+
+    def run(self, name: str, key: str | None) -> Mapping[str, Any]:
+        from urllib.parse import quote
+
+        from omnigraph.wire.errors import read_error
+
+        job = self.transport.write(f"/pipelines/{quote(name, safe='')}", {}, key)
+        pause = _FIRST_PAUSE
+        while job["state"] in ("queued", "running"):
+            clock.current().sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            job = self.transport.ask(f"/jobs/{job['id']}")
+        if job["state"] == "cancelled":
+            raise Conflict(f"somebody has cancelled the job {job['id']}: nothing was loaded", job=job["id"])
+        if job["state"] != "succeeded":
+            raise read_error(0, job["error"])
+        told = job["result"]
+        kept = ("branch", "mode", "commit", "rejected", "engine", "warnings")
+        counts = {
+            kind: {item["name"]: item["entities_loaded"] for item in told[kind]}
+            for kind in ("nodes", "edges")
+        }
+        return {**counts, **{member: told[member] for member in kept}}
+
+
+def _find_loads(session: Session) -> DeclaredLoads:
+    place = choose_place(session.flags, lambda: session.configuration)
+    if place is not None and place.cluster is not None:
+        from omnigraph.cluster.places import find_root
+
+        root = find_root(session.configuration.cluster_root(place.cluster))
+        return _StoredLoads(root, session.flags.graph or place.default_graph, session.acting)
+    if place is None or place.server is None:
+        raise typer.BadParameter("pipelines are declared by a cluster: give --cluster or --server")
+    from omnigraph.sdk.remote.requests.transport import Transport
+
+    target = session.target()
+    return _ServedLoads(Transport(target.uri, target.token))

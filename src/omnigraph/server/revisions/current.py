@@ -1,0 +1,93 @@
+"""The graphs that a worker serves now: another revision takes their place at once, and for whole requests."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from omnigraph.base.errors import OmniError
+from omnigraph.server.graphs import ServedGraphs
+
+_log = logging.getLogger("omnigraph.server")
+_LOOK_SECONDS = 1.0
+
+
+class Revisions(Protocol):
+    """Where newer graphs to serve come from."""
+
+    def begin(self) -> ServedGraphs:
+        """Return the first ones, or say why a server cannot be started with them."""
+
+    def read_newer(self, before: ServedGraphs) -> ServedGraphs | None:
+        """Return newer ones; None when there are none."""
+
+
+class CurrentGraphs:
+    """What is served now. A request, and a job, takes it once and keeps it."""
+
+    def __init__(self, first: ServedGraphs | None, revisions: Revisions | None = None) -> None:
+        """Serve graphs as they are given, or the revisions of a cluster."""
+        assert (first is None) != (revisions is None)
+        self._now = first
+        self._revisions = revisions
+        self._stopping = threading.Event()
+        self._told: str | None = None
+        self._watcher: threading.Thread | None = None
+        self.on_change: Callable[[ServedGraphs], None] = lambda _: None
+        """Told of graphs when they begin to be served."""
+
+    @property
+    def now(self) -> ServedGraphs:
+        """The graphs that are served now."""
+        assert self._now is not None, "nothing is served before it is opened"
+        return self._now
+
+    def open(self) -> None:
+        """Open what is served first, and then look for newer revisions until it is closed."""
+        if self._revisions is None:
+            self.now.open_all()
+        else:
+            self._now = self._revisions.begin()
+            self._watcher = threading.Thread(target=self._watch, name="omnigraph-revisions", daemon=True)
+            self._watcher.start()
+        self.on_change(self.now)
+
+    def look(self) -> None:
+        """Take over a newer revision, if there is one; what cannot be read leaves what is served."""
+        if self._revisions is None:
+            return
+        try:
+            newer = self._revisions.read_newer(self.now)
+        except OmniError as error:
+            if error.message != self._told:
+                _log.error("the newest revision of the cluster is not served: %s", error.message)
+            self._told = error.message
+            return
+        self._told = None
+        if newer is not None:
+            self._now = newer
+            self.on_change(newer)
+            assert newer.revision is not None
+            _log.info("revision %d of the cluster is served", newer.revision.number)
+
+    @property
+    def problem(self) -> str | None:
+        """Why the newest revision is not the one that is served."""
+        return self._told
+
+    def close(self) -> None:
+        """Look no more, and drop what was opened."""
+        self._stopping.set()
+        if self._watcher is not None:
+            self._watcher.join()
+        if self._now is not None:
+            self._now.close()
+
+    def _watch(self) -> None:
+        while not self._stopping.wait(_LOOK_SECONDS):
+            try:
+                self.look()
+            except Exception as error:
+                _log.error("looking for a newer revision failed", exc_info=error)
