@@ -97,7 +97,7 @@ def propose_night(graph: og.Graph, folder: Path) -> og.Proposal:
         message="orders of 2026-01-31",
         metadata={"run": "nightly-17"},
     )
-    print("loaded on", loaded.engine, dict(loaded.nodes), dict(loaded.edges))
+    print("loaded on", loaded.engine, dict(sorted(loaded.nodes.items())), loaded.edges)
     return graph.proposals.create("night/2026-01-31", title="orders of 2026-01-31")
 
 
