@@ -14,8 +14,8 @@ from omnigraph.base.settings import PREFIX, Settings
 from omnigraph.cli.commands import COMMANDS, GROUPS, load_command
 
 ROOT = Path(__file__).resolve().parents[2]
-# Its example asks a server: `test_serve.py` runs it.
-ELSEWHERE = {"docs/server.md"}
+# `test_serve.py` runs the one, which asks a server, and `test_tutorial.py` the other, with its shell.
+ELSEWHERE = {"docs/server.md", "docs/tutorial.md"}
 PAGES = [
     name
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
