@@ -10,6 +10,8 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
+from omnigraph.server.requests.connections import PatientConnection
+
 _POLL_SECONDS = 0.01
 
 
@@ -19,7 +21,9 @@ def serving_here(app: FastAPI) -> Iterator[str]:
     sock = socket.socket()
     sock.bind(("127.0.0.1", 0))
     sock.listen(128)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5, http=PatientConnection)
+    )
     thread = threading.Thread(target=server.run, args=([sock],))
     thread.start()
     try:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.execution.result import Result, Stream, record_batch
+from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.streams import StreamedAnswer, join_lines
 from omnigraph.server.requests.work import current_workshop
 from omnigraph.wire.media import ARROW, COMMIT_HEADER, JSON, NDJSON
@@ -20,15 +22,24 @@ from omnigraph.wire.values import encode
 _BATCH_ROWS = 8_192
 _ROWS_AT_ONCE = 262_144
 _PART_BYTES = 1024 * 1024
+_WEIGHT = re.compile(r"[01](\.[0-9]{0,3})?")
 
 
 def choose_format(accept: str | None) -> str:
-    """Return the media type that an Accept header asks for; JSON unless it names another that we speak."""
+    """Return the media type that an Accept header prefers among those that we speak, or else JSON."""
+    chosen, most = JSON, 0.0
     for part in (accept or "").split(","):
-        name = part.split(";")[0].strip().lower()
-        if name in (JSON, NDJSON, ARROW):
-            return name
-    return JSON
+        name, *parameters = (word.strip().lower() for word in part.split(";"))
+        weight = _weigh(parameters)
+        if name in (JSON, NDJSON, ARROW) and weight > most:
+            chosen, most = name, weight
+    return chosen
+
+
+def _weigh(parameters: Iterable[str]) -> float:
+    """Return how much a media type is wanted: `q`, from 0 to 1; 1 when it is left out or is no number."""
+    given = next((text[2:] for text in parameters if text.startswith("q=")), "1")
+    return float(given) if _WEIGHT.fullmatch(given) else 1.0
 
 
 def answer_result(result: Result, query_name: str | None, target: dict[str, Any]) -> Response:
@@ -41,7 +52,7 @@ def answer_result(result: Result, query_name: str | None, target: dict[str, Any]
             limit=most,
             actual=size,
         )
-    return JSONResponse(
+    return JsonAnswer(
         {
             "query_name": query_name,
             "target": target,

@@ -41,6 +41,8 @@ class RequestState:
     """Of its body, as far as that is known before it is read."""
     is_conditional: bool = False
     """Whether it names the commit that must still be the head."""
+    unknown_parameters: tuple[str, ...] = ()
+    """Of its address: those that the route does not have."""
     route: str = ""
     """The template of its path."""
     graph: str | None = None

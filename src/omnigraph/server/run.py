@@ -90,6 +90,7 @@ def _run(
         host=host,
         port=port,
         workers=request.workers,
+        http="omnigraph.server.requests.connections:PatientConnection",
         log_config=None,
         access_log=False,
         # A worker that works hard is not a dead one.

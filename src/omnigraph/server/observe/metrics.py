@@ -17,6 +17,9 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 _NOWHERE = "unmatched"
 """The route of requests that found none: paths are the caller's, and would be too many names."""
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
+_OTHER_METHOD = "other"
+"""Any other method, for the same reason."""
 HELP: Mapping[str, tuple[str, str]] = {
     "omnigraph_http_requests_total": ("counter", "Requests by method, route and status."),
     "omnigraph_http_request_seconds": ("histogram", "How long requests took, answers included."),
@@ -50,7 +53,8 @@ class Metrics:
     def count_request(self, facts: Mapping[str, Any]) -> None:
         """Count a request by what its line in the log says."""
         route, graph = facts.get("route") or _NOWHERE, facts.get("graph", "")
-        labels = {"method": facts["method"], "route": route, "status": facts["status"]}
+        method = facts["method"] if facts["method"] in _METHODS else _OTHER_METHOD
+        labels = {"method": method, "route": route, "status": facts["status"]}
         self._add("omnigraph_http_requests_total", labels)
         for direction in ("in", "out"):
             self._add("omnigraph_http_bytes_total", {"direction": direction}, facts[f"bytes_{direction}"])

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.server.limits import RequestLimits
-from omnigraph.server.requests.refusals import send_error
+from omnigraph.server.requests.refusals import refuse, send_error
 
 _STREAMED = re.compile(r"/graphs/[^/]+/(?:load/[^/]+|jobs/load|blob)")
 """Paths whose routes read the body piece by piece, and count it themselves."""
@@ -24,6 +24,11 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its whole body."""
+        if scope["type"] == "http" and (coding := _find_coding(scope)) is not None:
+            told = f"the body is encoded ({coding}): send it as it is, without Content-Encoding"
+            refused = refuse(told, "unsupported_media_type", content_encoding=coding)
+            await refused(scope, receive, send)
+            return
         if scope["type"] != "http" or _STREAMED.fullmatch(scope["path"]):
             await self._app(scope, receive, send)
             return
@@ -50,3 +55,11 @@ class BodyLimit:
             return whole.pop() if whole else await receive()
 
         await self._app(scope, replay, send)
+
+
+def _find_coding(scope: Scope) -> str | None:
+    """Return how a body is said to be compressed, if it is."""
+    for name, value in scope["headers"]:
+        if name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
+            return str(value.decode("latin-1"))
+    return None

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import Send
 
 from omnigraph.base.errors import OmniError, Unauthorized
 from omnigraph.server.context import current_request
+from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.wire.errors import HTTP_CODES, answer_error
+
+_NO_JSON = "json_invalid"
+"""What the framework calls a body that is not JSON."""
 
 
 def add_refusals(app: FastAPI) -> None:
@@ -23,21 +28,21 @@ def add_refusals(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _tell_http)
 
 
-def answer_of(error: OmniError) -> JSONResponse:
+def answer_of(error: OmniError) -> JsonAnswer:
     """Return the response that tells an error."""
     answer = answer_error(error)
     headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
     if isinstance(error, Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"
     _note(error.code)
-    return JSONResponse(answer.body, answer.status, headers)
+    return JsonAnswer(answer.body, answer.status, headers)
 
 
-def refuse(message: str, code: str, **details: Any) -> JSONResponse:
+def refuse(message: str, code: str, **details: Any) -> JsonAnswer:
     """Return the response of a code that only HTTP has."""
     _note(code)
     body = {"error": message, "code": code, "retryable": False, "details": details}
-    return JSONResponse(body, HTTP_CODES[code])
+    return JsonAnswer(body, HTTP_CODES[code])
 
 
 async def send_error(send: Send, error: OmniError) -> None:
@@ -56,30 +61,60 @@ async def send_error(send: Send, error: OmniError) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def _tell_error(request: Request, error: Exception) -> JSONResponse:
+async def _tell_error(request: Request, error: Exception) -> JsonAnswer:
     assert isinstance(error, OmniError)
     return answer_of(error)
 
 
-async def _tell_invalid(request: Request, error: Exception) -> JSONResponse:
+async def _tell_invalid(request: Request, error: Exception) -> JsonAnswer:
     assert isinstance(error, RequestValidationError)
-    problems = [
-        {"where": ".".join(str(part) for part in item["loc"]), "problem": item["msg"]}
-        for item in error.errors()
-    ]
+    found = error.errors()
+    if any(item["loc"] == ("body",) and isinstance(item.get("input"), bytes) for item in found):
+        given = request.headers.get("content-type") or "not named"
+        return refuse(
+            f"the body is JSON here, and its type is {given}: send Content-Type: application/json",
+            "unsupported_media_type",
+            content_type=request.headers.get("content-type"),
+        )
+    problems = [_describe_problem(item) for item in found]
     said = "; ".join(f"{item['where']}: {item['problem']}" for item in problems)
     _note("bad_input")
     body = {"error": said, "code": "bad_input", "retryable": False, "details": {"problems": problems}}
-    return JSONResponse(body, 400)
+    return JsonAnswer(body, 400)
 
 
-async def _tell_http(request: Request, error: Exception) -> JSONResponse:
+def _describe_problem(item: Mapping[str, Any]) -> dict[str, str]:
+    if item["type"] == _NO_JSON:
+        problem = f"it is not JSON: {item['ctx']['error']}, at character {item['loc'][-1] + 1}"
+        return {"where": "body", "problem": problem}
+    return {"where": ".".join(str(part) for part in item["loc"]), "problem": item["msg"]}
+
+
+async def _tell_http(request: Request, error: Exception) -> JsonAnswer:
     assert isinstance(error, HTTPException)
     codes = {status: code for code, status in HTTP_CODES.items()} | {404: "not_found"}
     code = codes.get(error.status_code, "bad_input")
     _note(code)
-    body = {"error": str(error.detail), "code": code, "retryable": False, "details": {}}
-    return JSONResponse(body, error.status_code, dict(error.headers or {}))
+    body = {"error": _word(request, error), "code": code, "retryable": False, "details": {}}
+    return JsonAnswer(body, error.status_code, dict(error.headers or {}))
+
+
+def _word(request: Request, error: HTTPException) -> str:
+    """Return what a refusal of the framework means, and what to do."""
+    cause, path = error.__cause__, request.url.path
+    if isinstance(cause, UnicodeDecodeError):
+        return f"body: it is not UTF-8: {cause.reason}, at byte {cause.start + 1}"
+    if isinstance(cause, RecursionError):
+        return "body: it is nested too deep"
+    if isinstance(cause, ValueError):
+        return f"body: it is not JSON that can be read: {cause}"
+    match error.status_code:
+        case HTTPStatus.NOT_FOUND:
+            return f"there is nothing at {path}: /openapi.json lists the paths"
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            offered = (error.headers or {}).get("Allow", "another")
+            return f"{path} has no method {request.method}: use {offered}"
+    return str(error.detail)
 
 
 def _note(code: str) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from functools import wraps
 from typing import Any, TypeVar
 
-from fastapi.responses import JSONResponse, Response
+from fastapi import Request
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Query
+from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
 from omnigraph.base.cancellation import watch
@@ -22,6 +25,7 @@ from omnigraph.server.context import ClientGone, RequestState, current_request
 from omnigraph.server.limits import RequestLimits
 from omnigraph.server.policies import refuse_reader
 from omnigraph.server.requests.admission import Admission
+from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.wire.media import IF_COMMIT_HEADER
 
 _Answer = TypeVar("_Answer")
@@ -104,12 +108,29 @@ def reads_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 class WorkRoute(APIRoute):
     """A route whose function calls the engine: it runs in a thread, and so does the making of its answer."""
 
+    takes_any_parameter = False
+    """Whether parameters of the address that it does not know are passed over, instead of refused."""
+
     def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
         methods = frozenset(given.get("methods") or {"GET"})
         writes = not (methods <= _SAFE or endpoint.__dict__.get("reads_only", False))
         if not getattr(endpoint, "is_work", False):
             endpoint = _as_work(endpoint, writes, given.get("status_code") or 200)
         super().__init__(path, endpoint, **given)
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what handles a request."""
+        handle = super().get_route_handler()
+        fields = get_flat_params(self.dependant)
+        known = {field.alias for field in fields if isinstance(field.field_info, Query)}
+
+        async def note_unknown(request: Request) -> Response:
+            state = current_request()
+            if state is not None and not self.takes_any_parameter:
+                state.unknown_parameters = tuple(sorted(set(request.query_params) - known))
+            return await handle(request)
+
+        return note_unknown
 
 
 def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callable[..., Any]:
@@ -132,6 +153,10 @@ def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callabl
         assert request is not None
         if request.is_conditional and not takes_terms:
             raise BadInput(f"this operation takes no {IF_COMMIT_HEADER}: it would not hold to it")
+        if request.unknown_parameters:
+            # One that is misspelt would be as if it were not there: a write would go to another branch.
+            names = ", ".join(repr(name) for name in request.unknown_parameters)
+            raise BadInput(f"this operation has no parameter {names}: see /openapi.json")
         try:
             if not writes:
                 return await serve(given)
@@ -161,4 +186,4 @@ def _respond(found: Any, status: int) -> Response:
     if isinstance(found, Response):
         return found
     note_commit(found)
-    return Response(status_code=status) if found is None else JSONResponse(found, status)
+    return Response(status_code=status) if found is None else JsonAnswer(found, status)

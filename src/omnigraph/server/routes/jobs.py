@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
@@ -26,6 +26,7 @@ from omnigraph.server.jobs.rights import check_begin, may_see
 from omnigraph.server.jobs.runner import JobRunner
 from omnigraph.server.jobs.store import JobStore, no_job
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions
+from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.spool import write_body
 from omnigraph.server.requests.streams import render_event
 from omnigraph.server.requests.work import WorkRoute, current_workshop
@@ -198,7 +199,7 @@ def _begin(
         raise Conflict(f"idempotency key {key!r} was used for another job", job=job.id, key=key)
     runner.wake()
     place = f"/graphs/{call.name}/jobs/{job.id}"
-    return JSONResponse(_tell(store, job), 202, {"Location": place})
+    return JsonAnswer(_tell(store, job), 202, {"Location": place})
 
 
 def _tell(store: JobStore, job: Job) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
 from omnigraph.base.errors import BadInput, Conflict, NotFound, OmniError, PolicyDenied, Unauthorized
 from omnigraph.base.errors import Unavailable as CannotReach
@@ -20,6 +20,7 @@ from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.reopening import is_harmless_option
 from omnigraph.sdk.snapshot import Snapshot
 from omnigraph.server.calls import Caller, KnownCaller, graphs_of
+from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.refusals import answer_of
 from omnigraph.server.requests.work import WorkRoute, reads_only
 
@@ -31,6 +32,8 @@ _NAMESPACE_PARTS, _TABLE_PARTS = 2, 3
 
 class LanceRoute(WorkRoute):
     """A route whose errors are told as clients of Lance read them: with a number, and our code beside it."""
+
+    takes_any_parameter = True
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what handles a request."""
@@ -212,7 +215,7 @@ def count_rows(
     if (asked or {}).get("predicate"):
         raise _Unsupported("rows are counted without a predicate: read the table, or ask the graph")
     snapshot, key = _table(request, caller, _parts(id, delimiter))
-    return JSONResponse(next(table.rows for table in snapshot.tables if table.key == key))
+    return JsonAnswer(next(table.rows for table in snapshot.tables if table.key == key))
 
 
 @router.api_route("/{rest:path}", methods=["GET", "POST", "PUT", "DELETE"], include_in_schema=False)
@@ -254,7 +257,7 @@ def _refuse(error: OmniError, number: int) -> Response:
     headers = {
         name: told.headers[name] for name in ("retry-after", "www-authenticate") if name in told.headers
     }
-    return JSONResponse(body, status, headers)
+    return JsonAnswer(body, status, headers)
 
 
 def _parts(id: str, delimiter: str) -> list[str]:

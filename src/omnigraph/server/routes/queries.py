@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
 from omnigraph.compiler.stored.queries import QuerySet, StoredQuery
 from omnigraph.compiler.stored.read import to_json
@@ -18,6 +18,7 @@ from omnigraph.server.bodies import QueriesBody, RunBody
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders
 from omnigraph.server.context import current_request
 from omnigraph.server.exactness import read_params
+from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.work import WorkRoute, current_workshop, note_commit, reads_only
 from omnigraph.wire.media import JSON
 from omnigraph.wire.values import encode
@@ -108,7 +109,7 @@ def _write(
         "commit": done.commit_id,
     }
     note_commit(told)
-    return JSONResponse(told)
+    return JsonAnswer(told)
 
 
 def _run(

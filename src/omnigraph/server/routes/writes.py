@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
 from omnigraph.base.choices import LoadMode
 from omnigraph.base.errors import OmniError, ResourceLimit
@@ -18,6 +18,7 @@ from omnigraph.server.bodies import MutateBody
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep
 from omnigraph.server.exactness import read_params
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions, load_file, name_records
+from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.spool import write_body
 from omnigraph.server.requests.work import WorkRoute, current_workshop, note_commit
 
@@ -64,7 +65,7 @@ async def load_records(
         except OmniError as error:
             raise name_records(error, folder, path, format, options.source) from error
         note_commit(done)
-        return JSONResponse(done)
+        return JsonAnswer(done)
 
     try:
         await write_body(request.stream(), Path(path), workshop.limits.load_bytes, workshop)

@@ -1,0 +1,74 @@
+"""Connections: one that sends nothing, or its headers too slowly, is closed; what is no HTTP is told so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import cache
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from omnigraph.base.errors import BadInput
+from omnigraph.server.limits import RequestLimits
+from omnigraph.wire.errors import answer_error
+
+
+class PatientConnection(H11Protocol):
+    """One connection. A client has as long for the head of a request as for any other part of it."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Take some bytes: of a head, or of a body, for which the request itself has a limit."""
+        super().data_received(data)
+        if self._is_between_requests():
+            self._wait_for_head()
+        else:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Tell that a request cannot be read, in the shape of every error, unless an answer is on its way."""
+        if not self._is_between_requests():
+            self.transport.close()
+            return
+        told = answer_error(BadInput(f"{msg} Its head is too long, or is not that of HTTP/1.1."))
+        body = json.dumps(told.body).encode()
+        head = (
+            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+    def _is_between_requests(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _wait_for_head(self) -> None:
+        seconds = _find_limit()
+        if self._deadline is None and seconds:
+            self._deadline = self.loop.call_later(seconds, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        if self._is_between_requests():
+            self.transport.close()
+
+
+@cache
+def _find_limit() -> float:
+    return RequestLimits.from_environment().stall_seconds

@@ -1,0 +1,163 @@
+"""What is refused before the engine is asked, and how it is told."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+import omnigraph as og
+from omnigraph.server.answers import choose_format
+from omnigraph.server.app import ServerConfig, create_app
+from omnigraph.server.requests import connections
+from omnigraph.wire.media import ARROW, JSON, NDJSON
+from support.served_here import serving_here
+
+pytestmark = pytest.mark.filterwarnings("ignore:Using `httpx`")
+
+BASE = "/graphs/people"
+READ = "query q() { match { $p: Person } return { $p.name } }"
+ADD = 'query q() { insert Person { name: "x" } }'
+_JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("graphs")
+    og.init(folder / "people", "node Person { name: String @key }")
+    return folder
+
+
+def app_of(folder: Path) -> FastAPI:
+    return create_app(ServerConfig({"people": str(folder / "people")}, state=folder / "state"))
+
+
+@pytest.fixture(scope="module")
+def client(folder: Path) -> Iterator[TestClient]:
+    with TestClient(app_of(folder)) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"{", "body: it is not JSON: Expecting property name enclosed in double quotes, at character 2"),
+        ('{"query": "é"}'.encode("latin-1"), "body: it is not UTF-8: invalid continuation byte, at byte 12"),
+        (b'{"query": ' + b"[" * 100_000, "body: it is nested too deep"),
+        (b'{"query": "q", "timeout": ' + b"9" * 5_000 + b"}", "body: it is not JSON that can be read"),
+        (b"[]", "body: Input should be a valid dictionary"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_told_what_is_wrong_with_it(
+    client: TestClient, body: bytes, told: str
+) -> None:
+    answer = client.post(f"{BASE}/query", content=body, headers=_JSON)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_input")
+    assert answer.json()["error"].startswith(told)
+
+
+@pytest.mark.parametrize("path", ["query", "mutate", "queries/none", "jobs/optimize"])
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
+def test_a_body_that_is_not_said_to_be_json_is_refused(
+    client: TestClient, path: str, kind: str | None
+) -> None:
+    headers = {} if kind is None else {"Content-Type": kind}
+    answer = client.post(f"{BASE}/{path}", content=json.dumps({"query": READ}).encode(), headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")
+    assert "application/json" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("path", ["query", "load/ndjson?mode=append"])
+def test_a_compressed_body_is_refused_by_that_name(client: TestClient, path: str) -> None:
+    headers = {**_JSON, "Content-Encoding": "gzip"}
+    answer = client.post(f"{BASE}/{path}", content=gzip.compress(b"{}"), headers=headers)
+    assert (answer.status_code, answer.json()["details"]) == (415, {"content_encoding": "gzip"})
+
+
+@pytest.mark.parametrize("member", ["query", "branch"])
+def test_half_of_a_surrogate_pair_is_told_back_as_its_escape(client: TestClient, member: str) -> None:
+    text = 'query q() { match { $p: Person { name: "\ud800" } } return { $p.name } }'
+    body = {"query": text if member == "query" else READ, "branch": "main" if member == "query" else "\ud800"}
+    answer = client.post(f"{BASE}/query", content=json.dumps(body).encode(), headers=_JSON)
+    assert (answer.status_code, answer.json()["retryable"]) == (400, False)
+    assert b"\\ud800" in answer.content
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "load/ndjson?mode=append&brnach=review"),
+        ("GET", "commits?branch=main&page=2"),
+        ("POST", "mutate?branch=review"),
+    ],
+)
+def test_a_misspelt_parameter_is_refused_and_nothing_is_written(
+    client: TestClient, method: str, path: str
+) -> None:
+    before = client.get(f"{BASE}/snapshot").json()["commit"]
+    body: Any = {"json": {"query": ADD}} if "mutate" in path else {"content": b"{}"}
+    answer = client.request(method, f"{BASE}/{path}", **(body if method == "POST" else {}))
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_input")
+    assert "has no parameter" in answer.json()["error"]
+    assert client.get(f"{BASE}/snapshot").json()["commit"] == before
+
+
+@pytest.mark.parametrize(
+    ("accept", "chosen"),
+    [
+        (None, JSON),
+        ("*/*", JSON),
+        ("text/html", JSON),
+        (f"{NDJSON};q=0.1, {JSON}", JSON),
+        (f"{NDJSON};q=0, {ARROW};q=0.2", ARROW),
+        (f"{NDJSON}, {ARROW}", NDJSON),
+        (f"{JSON};q=0.5,{ARROW};v=1;q=0.9", ARROW),
+        (f"{NDJSON};q=nonsense", NDJSON),
+    ],
+)
+def test_the_format_that_is_wanted_most_is_chosen(accept: str | None, chosen: str) -> None:
+    assert choose_format(accept) == chosen
+
+
+def test_what_is_not_there_says_where_to_look(client: TestClient) -> None:
+    assert client.get(f"{BASE}/nothing").json()["error"] == (
+        "there is nothing at /graphs/people/nothing: /openapi.json lists the paths"
+    )
+    answer = client.get(f"{BASE}/query")
+    assert (answer.status_code, answer.json()["error"]) == (
+        405,
+        "/graphs/people/query has no method GET: use POST",
+    )
+
+
+def test_methods_that_callers_make_up_are_one_to_the_metrics(client: TestClient) -> None:
+    for number in range(3):
+        assert client.request(f"ODD{number}", f"{BASE}/branches").status_code == 405
+    told = client.get("/metrics").text
+    assert "ODD" not in told
+    assert 'method="other"' in told
+
+
+def test_a_connection_without_a_request_is_closed_and_one_that_is_no_http_is_told_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "_find_limit", lambda: 0.2)
+    with serving_here(app_of(folder)) as url:
+        host, port = url.removeprefix("http://").split(":")
+        for sent in (b"", b"POST /graphs/people/query HTTP/1.1\r\nHost: x\r\nX-Slow: "):
+            with socket.create_connection((host, int(port)), timeout=10) as sock:
+                sock.sendall(sent)
+                assert sock.recv(100) == b""
+        with socket.create_connection((host, int(port)), timeout=10) as sock:
+            sock.sendall(b"nonsense\r\n\r\n")
+            answer = b"".join(iter(lambda: sock.recv(65_536), b""))
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert json.loads(body)["code"] == "bad_input"
