@@ -101,6 +101,19 @@ export interface ExportBody {
   type_names?: string[] | null;
 }
 
+/** Graph records to load, as lines of JSON in one string. */
+export interface LoadBody {
+  data: string;
+  mode: "append" | "merge" | "patch" | "overwrite";
+  branch?: string | null;
+  /** Made of this one when it is not there. */
+  from?: string | null;
+  on_error?: "fail" | "quarantine";
+  message?: string | null;
+  /** Noted in the commit. */
+  metadata?: { [name: string]: string } | null;
+}
+
 /** What to merge, and how. */
 export interface MergeBody {
   source: string;
@@ -203,7 +216,7 @@ export interface QueryBody {
   timeout?: number | null;
   optimise?: boolean;
   engine?: "auto" | "local" | "spark";
-  /** Whether NDJSON and Arrow are sent while rows are made; otherwise when all are there. */
+  /** Whether NDJSON and Arrow are sent while rows are made. */
   stream?: boolean;
   /** Rows of a batch of a stream. */
   batch_rows?: number;
@@ -354,14 +367,24 @@ export class OmniGraphClient {
     return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/mutate`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
+  /** Run a mutation query on the condition that a header names, which is needed here. */
+  async runMutationIf(given: { graph: string; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; omnigraphHandle?: string | null; body: MutateBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/mutate/if-graph-commit`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Load graph records as one commit: lines of JSON in a string. */
+  async loadText(given: { graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: LoadBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/load`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
   /** Load the body as one commit: graph records as NDJSON, or rows of one type as CSV, Parquet or Arrow. */
   async loadRecords(given: { format: "ndjson" | "csv" | "parquet" | "arrow"; graph: string; mode: "append" | "merge" | "patch" | "overwrite"; branch?: string | null; from?: string | null; type?: string | null; message?: string | null; engine?: "auto" | "local" | "spark"; onError?: "fail" | "quarantine"; mapping?: string | null; rules?: string | null; metadata?: string | null; source?: string | null; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: BodyInit }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/load/${inPath(given.format)}`, { "mode": given.mode, "branch": given.branch, "from": given.from, "type": given.type, "message": given.message, "engine": given.engine, "on_error": given.onError, "mapping": given.mapping, "rules": given.rules, "metadata": given.metadata, "source": given.source }, { "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, given.body, options)).json()) as JsonObject;
   }
 
-  /** Return the stored queries: names, what they say and take; with `texts`, their texts. */
-  async listQueries(given: { graph: string; branch?: string | null; snapshot?: string | null; texts?: boolean; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/queries`, { "branch": given.branch, "snapshot": given.snapshot, "texts": given.texts }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  /** Return the stored queries, by name: what they say and take; with `texts`, their texts. */
+  async listQueries(given: { graph: string; branch?: string | null; snapshot?: string | null; texts?: boolean; limit?: number | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/queries`, { "branch": given.branch, "snapshot": given.snapshot, "texts": given.texts, "limit": given.limit, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Store queries, or remove some, in one commit; the texts are those of files, by name. */
@@ -379,14 +402,19 @@ export class OmniGraphClient {
     return this.send("POST", `/graphs/${inPath(given.graph)}/queries/${inPath(given.name)}`, {}, { "Content-Type": "application/json", "accept": given.accept, "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options);
   }
 
-  /** Return the names of all branches. */
-  async listBranches(given: { graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/branches`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  /** Run a stored query on the condition that a header names, which is needed here. */
+  async runStoredQueryIf(given: { name: string; graph: string; accept?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; omnigraphHandle?: string | null; body?: RunBody | null }, options: CallOptions = {}): Promise<Response> {
+    return this.send("POST", `/graphs/${inPath(given.graph)}/queries/${inPath(given.name)}/if-graph-commit`, {}, { "Content-Type": "application/json", "accept": given.accept, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options);
+  }
+
+  /** Return the names of branches: main first, then by name. */
+  async listBranches(given: { graph: string; limit?: number | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/branches`, { "limit": given.limit, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Make a branch. */
-  async createBranch(given: { graph: string; omnigraphHandle?: string | null; body: BranchBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async createBranch(given: { graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: BranchBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Bring what a branch has done into another, as one commit. */
@@ -400,8 +428,8 @@ export class OmniGraphClient {
   }
 
   /** Give a branch another name. */
-  async renameBranch(given: { name: string; graph: string; omnigraphHandle?: string | null; body: RenameBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/rename`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async renameBranch(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: RenameBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/rename`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Give a branch the content and schema of a commit, as a new commit. */
@@ -410,43 +438,43 @@ export class OmniGraphClient {
   }
 
   /** Make the commits of a branch again on top of another's head. */
-  async rebaseBranch(given: { name: string; graph: string; omnigraphHandle?: string | null; body: RebaseBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/rebase`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async rebaseBranch(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: RebaseBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/rebase`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Let nothing but proposals change a branch. */
-  async protectBranch(given: { name: string; graph: string; omnigraphHandle?: string | null; body: ProtectionBody }, options: CallOptions = {}): Promise<void> {
-    await this.send("PUT", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/protection`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options);
+  async protectBranch(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: ProtectionBody }, options: CallOptions = {}): Promise<void> {
+    await this.send("PUT", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/protection`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options);
   }
 
   /** Let writers change a branch directly again. */
-  async unprotectBranch(given: { name: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<void> {
-    await this.send("DELETE", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/protection`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options);
+  async unprotectBranch(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<void> {
+    await this.send("DELETE", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/protection`, {}, { "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, undefined, options);
   }
 
   /** Bring a deleted branch back. */
-  async restoreBranch(given: { name: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/restore`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  async restoreBranch(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/restore`, {}, { "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Delete a branch. */
-  async deleteBranch(given: { name: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<void> {
-    await this.send("DELETE", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options);
+  async deleteBranch(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; omnigraphIfGraphCommit?: string | null }, options: CallOptions = {}): Promise<void> {
+    await this.send("DELETE", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}`, {}, { "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, undefined, options);
   }
 
-  /** Return all tags. */
-  async listTags(given: { graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/tags`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  /** Return tags, by name. */
+  async listTags(given: { graph: string; limit?: number | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/tags`, { "limit": given.limit, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Name a commit. */
-  async createTag(given: { graph: string; omnigraphHandle?: string | null; body: TagBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/tags`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async createTag(given: { graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: TagBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/tags`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Remove a name. */
-  async deleteTag(given: { name: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<void> {
-    await this.send("DELETE", `/graphs/${inPath(given.graph)}/tags/${inPath(given.name)}`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options);
+  async deleteTag(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<void> {
+    await this.send("DELETE", `/graphs/${inPath(given.graph)}/tags/${inPath(given.name)}`, {}, { "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, undefined, options);
   }
 
   /** Return the commits that a branch's head, or `start`, can reach, newest first, a page at a time. All pages are of the head that the first one saw. */
@@ -495,8 +523,8 @@ export class OmniGraphClient {
   }
 
   /** Carry out a block of another graph's feed on this one; one that is there already changes nothing. */
-  async applyChanges(given: { graph: string; omnigraphHandle?: string | null; body: ApplyBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/changes/apply`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async applyChanges(given: { graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: ApplyBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/changes/apply`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Return the bytes of a blob; with `Range`, some of them. */
@@ -529,14 +557,14 @@ export class OmniGraphClient {
     return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/entity`, { "type": given.type, "id": given.id, "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
-  /** Return edges of a node, as records of a load. */
-  async listEdges(given: { graph: string; types?: string[] | null; direction?: "out" | "in" | "both"; limit?: number; skip?: number; type: string; id: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/entity/edges`, { "types": given.types, "direction": given.direction, "limit": given.limit, "skip": given.skip, "type": given.type, "id": given.id, "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  /** Return edges of a node, as records of a load, a page at a time; all pages are of one commit. */
+  async listEdges(given: { graph: string; types?: string[] | null; direction?: "out" | "in" | "both"; limit?: number; skip?: number; pageToken?: string | null; type: string; id: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/entity/edges`, { "types": given.types, "direction": given.direction, "limit": given.limit, "skip": given.skip, "page_token": given.pageToken, "type": given.type, "id": given.id, "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Return the commits that changed a node or edge, newest first, with what was before and after. */
-  async showHistory(given: { graph: string; limit?: number; skip?: number; earlier?: boolean; type: string; id: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/entity/history`, { "limit": given.limit, "skip": given.skip, "earlier": given.earlier, "type": given.type, "id": given.id, "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  async showHistory(given: { graph: string; limit?: number; skip?: number; earlier?: boolean; pageToken?: string | null; type: string; id: string; branch?: string | null; snapshot?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/entity/history`, { "limit": given.limit, "skip": given.skip, "earlier": given.earlier, "page_token": given.pageToken, "type": given.type, "id": given.id, "branch": given.branch, "snapshot": given.snapshot }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Return for each property the commit that gave it the value that it has. */
@@ -565,8 +593,8 @@ export class OmniGraphClient {
   }
 
   /** Join fragments, fold new rows into indexes and build declared ones. */
-  async optimizeGraph(given: { graph: string; omnigraphHandle?: string | null; body: OptimizeBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/optimize`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async optimizeGraph(given: { graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: OptimizeBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/optimize`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Compute the missing vectors of `@embed` properties as one commit, or all with `reembed`. */
@@ -575,13 +603,13 @@ export class OmniGraphClient {
   }
 
   /** Drop old commits and remove files that nothing needs. */
-  async cleanGraph(given: { graph: string; omnigraphHandle?: string | null; body: CleanupBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/cleanup`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async cleanGraph(given: { graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: CleanupBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/cleanup`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Verify the whole graph, and perhaps fix what needs no guess. */
-  async repairGraph(given: { graph: string; omnigraphHandle?: string | null; body: RepairBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/repair`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async repairGraph(given: { graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: RepairBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/repair`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Load the body, or files at an address, as one commit; the request is answered when the job is there. */
@@ -615,8 +643,8 @@ export class OmniGraphClient {
   }
 
   /** Ask a job to stop: it does at its next checkpoint, and what it has not published by then never is. */
-  async cancelJob(given: { id: string; graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/jobs/${inPath(given.id)}/cancel`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  async cancelJob(given: { id: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/jobs/${inPath(given.id)}/cancel`, {}, { "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Send what happens to a job, as it happens, until its end (`text/event-stream`). */
@@ -650,23 +678,23 @@ export class OmniGraphClient {
   }
 
   /** Say something about a proposal, or about an entity of it. */
-  async commentOnProposal(given: { id: string; graph: string; omnigraphHandle?: string | null; body: CommentBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/comments`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async commentOnProposal(given: { id: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: CommentBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/comments`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Approve a proposal as its source is now. */
-  async approveProposal(given: { id: string; graph: string; omnigraphHandle?: string | null; body?: ApproveBody | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/approve`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async approveProposal(given: { id: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body?: ApproveBody | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/approve`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Ask for changes: until then the proposal is not merged. */
-  async requestChanges(given: { id: string; graph: string; omnigraphHandle?: string | null; body: ChangesRequestBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/request-changes`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async requestChanges(given: { id: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: ChangesRequestBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/request-changes`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Save answers to conflicts, some or all. */
-  async resolveProposal(given: { id: string; graph: string; omnigraphHandle?: string | null; body: ResolutionsBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("PUT", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/resolutions`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async resolveProposal(given: { id: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: ResolutionsBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("PUT", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/resolutions`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Merge a proposal; asked again it answers with the same commit, whatever the key. */
@@ -675,13 +703,13 @@ export class OmniGraphClient {
   }
 
   /** Close a proposal without merging it. */
-  async closeProposal(given: { id: string; graph: string; omnigraphHandle?: string | null; body?: ProposalTextBody | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/close`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async closeProposal(given: { id: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body?: ProposalTextBody | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/close`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Open a closed proposal again. */
-  async reopenProposal(given: { id: string; graph: string; omnigraphHandle?: string | null; body?: ProposalTextBody | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/reopen`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async reopenProposal(given: { id: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body?: ProposalTextBody | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/reopen`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Say that the server works, and to those who may list them, which graphs it could not open. */
@@ -699,9 +727,9 @@ export class OmniGraphClient {
     return this.send("GET", `/metrics`, {}, {}, undefined, options);
   }
 
-  /** Return the graphs that are served. */
-  async listGraphs(given: Record<string, never> = {}, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/graphs`, {}, {}, undefined, options)).json()) as JsonObject;
+  /** Return the names of the graphs that are served, sorted. */
+  async listGraphs(given: { limit?: number | null; pageToken?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs`, { "limit": given.limit, "page_token": given.pageToken }, {}, undefined, options)).json()) as JsonObject;
   }
 }
 

@@ -60,7 +60,15 @@ NEEDS_STORAGE = {
     "changes.stream_writer": "the tasks of Spark write to the graph's storage",
 }
 """What a served graph refuses, and why: these are all."""
-INTERNAL = {*HIDDEN, "snapshot_of", "table", "comparison", "snapshot.namespace", "graph.uri"}
+INTERNAL = {
+    *HIDDEN,
+    "snapshot_of",
+    "table",
+    "comparison",
+    "snapshot.namespace",
+    "snapshot.sight",
+    "graph.uri",
+}
 """What only the parts of OmniGraph ask of a handle."""
 PAIRS: dict[str, tuple[type, type]] = {
     "graph": (Graph, RemoteGraph),
@@ -508,6 +516,8 @@ def _(g: Any, folder: Path) -> Any:
     g.branches.rename("c", "d")
     g.branches.delete("d")
     g.branches.restore("d")
+    g.branches.create("e")
+    g.branches.delete("e", if_commit=g.snapshot("e").commit_id)
     return g.branches.list(), g.branches.info("a/b"), g.branches.info("d", "a/b")
 
 
@@ -720,6 +730,7 @@ refuse("a mode of queries", "queries.apply", lambda g: g.queries.apply({"a": QUE
 refuse("a query that is not there", "queries.remove", lambda g: g.queries.remove("nobody"))
 refuse("a branch twice", "branches.create", lambda g: g.branches.create("side"))
 refuse("the main branch", "branches.delete", lambda g: g.branches.delete("main"))
+refuse("a branch that has moved", "branches.delete", lambda g: g.branches.delete("side", if_commit=NOBODY))
 refuse("a name that is not allowed", "branches.create", lambda g: g.branches.create("a b"))
 refuse("a tag that is not there", "branches.create", lambda g: g.branches.create("new", tag="none"))
 refuse("a branch that was never deleted", "branches.restore", lambda g: g.branches.restore("never"))

@@ -16,6 +16,7 @@ from omnigraph.graph.branches.rename import rename_branch
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.open_graph import OpenGraph
+from omnigraph.graph.publish.conflict import precondition_error
 from omnigraph.graph.revisions import find_revision
 
 # A read needs none of these.
@@ -72,9 +73,18 @@ class Branches:
         self._graph._must_be_writable()
         restore_branch(self._graph._core.truth, name, self._graph.actor)
 
-    def delete(self, name: str) -> None:
-        """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has."""
-        self._delete(normalise(name))
+    def delete(self, name: str, *, if_commit: str | None = None) -> None:
+        """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has.
+
+        `if_commit` names the commit that must still be its head.
+        """
+        name, seen = normalise(name), None
+        if if_commit is not None:
+            self._graph._allow("branch_delete", target=name)
+            seen = self._graph._state(name)
+            if error := precondition_error(if_commit, seen.head):
+                raise error
+        self._delete(name, seen)
 
     def _delete(self, name: str, merged: BranchState | None = None) -> None:
         self._graph._allow("branch_delete", target=name)

@@ -37,7 +37,7 @@ def choose_format(accept: str | None) -> str:
 
 
 def _weigh(parameters: Iterable[str]) -> float:
-    """Return how much a media type is wanted: `q`, from 0 to 1; 1 when it is left out or is no number."""
+    """Return how much a media type is wanted: `q`, from 0 to 1; 1 when it is left out or cannot be read."""
     given = next((text[2:] for text in parameters if text.startswith("q=")), "1")
     return float(given) if _WEIGHT.fullmatch(given) else 1.0
 

@@ -90,7 +90,7 @@ def create_app(config: ServerConfig) -> FastAPI:
     app.state.served = _choose_graphs(config)
     app.state.tokens = config.tokens
     app.state.limits = config.limits
-    app.state.workshop = Workshop(config.limits)
+    app.state.workshop = Workshop(config.limits, config.state or default_state())
     app.state.stopping = threading.Event()
     app.state.metrics = Metrics(config.metrics)
     app.state.traces = config.traces

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-from omnigraph.base.choices import MergeStrategy, ReadEngine, SchemaMode
+from omnigraph.base.choices import LoadMode, MergeStrategy, OnError, ReadEngine, SchemaMode
 
 
 class Body(BaseModel):
     """A body with no members but its own."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
 
 class QueryBody(Body):
@@ -26,10 +26,7 @@ class QueryBody(Body):
     timeout: int | float | None = Field(None, description="Seconds.")
     optimise: bool = True
     engine: ReadEngine = "auto"
-    stream: bool = Field(
-        True,
-        description="Whether NDJSON and Arrow are sent while rows are made; otherwise when all are there.",
-    )
+    stream: bool = Field(True, description="Whether NDJSON and Arrow are sent while rows are made.")
     batch_rows: int = Field(8_192, ge=1, le=1_048_576, description="Rows of a batch of a stream.")
 
 
@@ -49,13 +46,25 @@ class ExplainBody(Body):
 class MutateBody(Body):
     """A mutation query."""
 
-    query: str = Field(examples=['query add() { insert Person { name: "ada" } }'])
-    name: str | None = None
+    query: str = Field(validation_alias=AliasChoices("query", "query_source"))
+    name: str | None = Field(None, validation_alias=AliasChoices("name", "query_name"))
     params: dict[str, Any] | None = None
     branch: str | None = None
     message: str | None = None
     metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
     retry: int = Field(0, ge=0)
+
+
+class LoadBody(Body):
+    """Graph records to load, as lines of JSON in one string."""
+
+    data: str
+    mode: LoadMode
+    branch: str | None = None
+    from_branch: str | None = Field(None, alias="from", description="Made of this one when it is not there.")
+    on_error: OnError = "fail"
+    message: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
 
 
 class QueriesBody(Body):
@@ -99,8 +108,6 @@ class ExportBody(Body):
 
 class BranchBody(Body):
     """A branch to make; it begins at a branch's head, a version of it, a commit or a tag."""
-
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     name: str = Field(examples=["review"])
     from_branch: str | None = Field(None, alias="from")

@@ -124,6 +124,25 @@ def refuse_precondition(headers: WriteHeaders) -> None:
         raise BadInput("this operation takes no Omnigraph-If-Graph-Commit")
 
 
+async def read_condition(
+    headers: Annotated[WriteHeaders, Depends(read_write_headers)],
+) -> str | None:
+    """Return the commit that must still be the head, of a write that must name one."""
+    if headers.if_commit is None:
+        raise BadInput("this path is for Omnigraph-If-Graph-Commit, which is missing")
+    return headers.if_commit
+
+
+async def read_head(
+    omnigraph_if_graph_commit: Annotated[
+        str | None, Header(description="The commit that must still be the branch's head.")
+    ] = None,
+) -> str | None:
+    """Return the commit that must still be the head, of a write whose key is kept by the server."""
+    return (await read_write_headers(None, omnigraph_if_graph_commit)).if_commit
+
+
 KnownCaller = Annotated[Caller, Depends(find_caller)]
 GraphDep = Annotated[GraphCall, Depends(find_call)]
 WriteDep = Annotated[WriteHeaders, Depends(read_write_headers)]
+HeadDep = Annotated[str | None, Depends(read_head)]

@@ -41,6 +41,9 @@ class RequestState:
     """Of its body, as far as that is known before it is read."""
     is_conditional: bool = False
     """Whether it names the commit that must still be the head."""
+    idempotency_key: str | None = None
+    digest: str = ""
+    """Of what it asks for, where it has a key and its body is read whole."""
     unknown_parameters: tuple[str, ...] = ()
     """Of its address: those that the route does not have."""
     route: str = ""

@@ -20,6 +20,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "ExplainBody": {"query": _QUERY, "analyze": True},
     "EntityResetBody": {"revision": "HEAD~1", "message": "the crawler was wrong"},
     "MutateBody": {"query": _INSERT, "message": "add ada"},
+    "LoadBody": {"data": '{"type": "Person", "data": {"name": "ada"}}\n', "mode": "append"},
     "QueriesBody": {"files": {"people.gq": _QUERY}, "mode": "extend"},
     "RunBody": {"params": {"city": "Kyiv"}, "branch": "main"},
     "ExportBody": {"branch": "main", "type_names": ["Person"]},
@@ -105,6 +106,7 @@ _BODIES: Mapping[str, Mapping[str, Any]] = {
 _ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "run_query": _ROWS,
     "run_stored_query": _ROWS,
+    "run_stored_query_if": _ROWS,
     "export_graph": {NDJSON: {"schema": {"type": "string"}}},
     "take_baseline": {NDJSON: {"schema": {"type": "string"}}},
     "read_blob": {"application/octet-stream": _BINARY},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +86,79 @@ def test_a_write_that_is_repeated_under_its_key_is_answered_with_its_commit(
     assert graph.snapshot(branch).commit_id == first.json()[member]
 
 
+KEYED: list[tuple[str, str, Any]] = [
+    ("POST", "branches", {"name": "x"}),
+    ("DELETE", "branches/review", None),
+    ("POST", "branches/review/rename", {"name": "other"}),
+    ("POST", "branches/review/rebase", {}),
+    ("PUT", "branches/review/protection", {}),
+    ("POST", "tags", {"name": "t"}),
+    ("DELETE", "tags/kept", None),
+    ("POST", "optimize", {}),
+    ("POST", "cleanup", {"keep": 1}),
+    ("POST", "proposals", {"source": "review"}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), KEYED)
+def test_a_write_that_makes_no_commit_is_answered_as_it_was_when_it_is_repeated(
+    client: TestClient, graph: og.Graph, method: str, path: str, body: Any
+) -> None:
+    graph.tags.create("kept")
+    headers = {"Idempotency-Key": "k"}
+    first, again = (client.request(method, f"{BASE}/{path}", json=body, headers=headers) for _ in range(2))
+    assert first.status_code in (200, 201, 204), first.text
+    assert (again.status_code, again.content) == (first.status_code, first.content)
+    other = client.post(f"{BASE}/branches", json={"name": "y"}, headers=headers)
+    assert other.status_code == (201 if path == "proposals" else 409), other.text
+
+
+def test_a_write_that_was_refused_may_be_tried_again_under_its_key(
+    client: TestClient, graph: og.Graph
+) -> None:
+    headers = {"Idempotency-Key": "k"}
+    assert client.post(f"{BASE}/branches", json={"name": "review"}, headers=headers).status_code == 409
+    graph.branches.delete("review")
+    assert client.post(f"{BASE}/branches", json={"name": "review"}, headers=headers).status_code == 201
+    for key in ("", "x" * 1_025):
+        refused = client.post(f"{BASE}/tags", json={"name": "t"}, headers={"Idempotency-Key": key})
+        assert refused.status_code == 400, key
+
+
+def test_requests_under_one_key_wait_for_the_first_and_other_actors_have_keys_of_their_own(
+    client: TestClient, graph: og.Graph
+) -> None:
+    def create(_: int) -> Any:
+        return client.post(f"{BASE}/branches", json={"name": "x"}, headers={"Idempotency-Key": "k"})
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(create, range(4)))
+    assert {(answer.status_code, answer.text) for answer in answers} == {(201, answers[0].text)}
+
+
+def test_a_key_whose_worker_died_in_the_middle_never_says_that_nothing_was_done(
+    client: TestClient, graph: og.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def create() -> Any:
+        return client.post(f"{BASE}/branches", json={"name": "x"}, headers={"Idempotency-Key": "k"})
+
+    first = create()
+    (kept,) = [path for path in (tmp_path / "state/answers" / graph.id).iterdir() if path.name[0] != "."]
+    lines = kept.read_bytes().splitlines(keepends=True)
+    kept.write_bytes(lines[0] + lines[1][:9])  # as if it had died while it wrote the answer
+    again = create()
+    assert (again.status_code, again.json()["code"]) == (503, "outcome_unknown")
+    assert again.json()["details"]["code"] == "already_exists"
+    graph.branches.delete("x")
+    assert (create().status_code, create().text == first.text) == (201, False)
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
         ("POST", "optimize", {}),
         ("POST", "cleanup", {}),
         ("POST", "branches", {"name": "x"}),
-        ("DELETE", "branches/review", None),
         ("POST", "branches/review/rebase", {}),
         ("POST", "tags", {"name": "x"}),
         ("POST", "query", {"query": "query q() { match { $n: N } return { $n.name } }"}),
@@ -105,6 +172,32 @@ def test_what_cannot_hold_to_a_commit_refuses_to_be_asked(
     answer = client.request(method, f"{BASE}/{path}", json=body, headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_input")
     assert "Omnigraph-If-Graph-Commit" in answer.json()["error"]
+
+
+def test_a_branch_is_deleted_only_as_long_as_its_head_is_the_one_that_was_seen(
+    client: TestClient, graph: og.Graph
+) -> None:
+    seen = graph.snapshot("review").commit_id
+    graph.mutate('query q() { insert N { name: "later" } }', branch="review")
+    answer = client.delete(f"{BASE}/branches/review", headers={"Omnigraph-If-Graph-Commit": seen})
+    assert (answer.status_code, answer.json()["code"]) == (412, "precondition_failed")
+    head = graph.snapshot("review").commit_id
+    answer = client.delete(f"{BASE}/branches/review", headers={"Omnigraph-If-Graph-Commit": head})
+    assert (answer.status_code, graph.branches.list()) == (204, ["main"])
+
+
+@pytest.mark.parametrize("path", ["mutate", "queries/add"])
+def test_the_paths_for_a_condition_need_one(client: TestClient, graph: og.Graph, path: str) -> None:
+    text = 'query add() { insert N { name: "x" } }'
+    head = graph.queries.apply({"q.gq": text}).commit_id
+    body = {"query": text} if path == "mutate" else {}
+    url = f"{BASE}/{path}/if-graph-commit"
+    answer = client.post(url, json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_input")
+    answer = client.post(url, json=body, headers={"Omnigraph-If-Graph-Commit": "01ARZ3NDEKTSV4RRFFQ69G5FAV"})
+    assert (answer.status_code, answer.json()["details"]["actual"]) == (412, head)
+    answer = client.post(url, json=body, headers={"Omnigraph-If-Graph-Commit": str(head)})
+    assert (answer.status_code, answer.json()["affected_nodes"]) == (200, 1)
 
 
 def test_a_table_that_has_moved_is_told_as_older_clients_read_it(

@@ -13,7 +13,7 @@ def test_the_committed_client_is_current() -> None:
     text = made["write_client"]()
     assert made["TARGET"].read_text(encoding="utf-8") == text, "run scripts/typescript_client.py"
     assert (
-        "async createBranch(given: { graph: string; omnigraphHandle?: string | null; body: BranchBody }"
-        in text
+        "async createBranch(given: { graph: string; idempotencyKey?: string | null; "
+        "omnigraphHandle?: string | null; body: BranchBody }" in text
     )
     assert "export interface QueryBody {" in text

@@ -384,8 +384,10 @@ class AsyncBranches:
         branch, or at a tag."""
         ...
 
-    async def delete(self, name: str) -> None:
-        """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has."""
+    async def delete(self, name: str, *, if_commit: str | None = None) -> None:
+        """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has.
+
+        `if_commit` names the commit that must still be its head."""
         ...
 
     async def info(self, name: str | None = None, compared_with: str = MAIN) -> BranchInfo:

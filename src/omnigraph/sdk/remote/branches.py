@@ -50,9 +50,12 @@ class RemoteBranches:
         """Bring a deleted branch back with its commits; possible until a cleanup has removed them."""
         self._transport.act("POST", f"/branches/{quoted(name)}/restore")
 
-    def delete(self, name: str) -> None:
-        """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has."""
-        self._transport.act("DELETE", f"/branches/{quoted(name)}")
+    def delete(self, name: str, *, if_commit: str | None = None) -> None:
+        """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has.
+
+        `if_commit` names the commit that must still be its head.
+        """
+        self._transport.act("DELETE", f"/branches/{quoted(name)}", if_commit=if_commit)
 
     def rename(self, old: str, new: str) -> None:
         """Give a branch another name; its commits and idempotency keys stay."""

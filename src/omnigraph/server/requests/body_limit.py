@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from omnigraph.base.errors import ResourceLimit
+from omnigraph.server.context import current_request
 from omnigraph.server.limits import RequestLimits
 from omnigraph.server.requests.refusals import refuse, send_error
+from omnigraph.wire.media import HANDLE_HEADER
 
 _STREAMED = re.compile(r"/graphs/[^/]+/(?:load/[^/]+|jobs/load|blob)")
 """Paths whose routes read the body piece by piece, and count it themselves."""
-_LARGE = re.compile(r"/graphs/[^/]+/changes/apply")
+_LARGE = re.compile(r"/graphs/[^/]+/(?:changes/apply|load)")
 """Paths whose bodies may be as large as those of loads."""
 
 
@@ -49,12 +52,22 @@ class BodyLimit:
                 return
             if not message.get("more_body"):
                 break
+        _note_digest(scope, bytes(body))
         whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
         async def replay() -> Message:
             return whole.pop() if whole else await receive()
 
         await self._app(scope, replay, send)
+
+
+def _note_digest(scope: Scope, body: bytes) -> None:
+    """Note what a request with a key asks for: repeated, it must ask for the same."""
+    state = current_request()
+    if state is not None and state.idempotency_key is not None:
+        handle = [value for name, value in scope["headers"] if name == HANDLE_HEADER.lower().encode()]
+        parts = [scope["method"].encode(), scope["raw_path"], scope["query_string"], *handle, body]
+        state.digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def _find_coding(scope: Scope) -> str | None:

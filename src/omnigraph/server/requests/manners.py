@@ -21,6 +21,7 @@ from omnigraph.server.requests.work import enter_workshop
 from omnigraph.wire.media import (
     COMMIT_HEADER,
     IF_COMMIT_HEADER,
+    KEY_HEADER,
     REQUEST_HEADER,
     REVISION_HEADER,
     TIMEOUT_HEADER,
@@ -185,6 +186,7 @@ def _read_state(scope: Scope, headers: dict[str, str], limits: RequestLimits) ->
     id = given if _ID.fullmatch(given) else new_ulid()
     state = RequestState(id, scope["method"], scope["app"].state.served.now)
     state.body_bytes = size
+    state.idempotency_key = headers.get(KEY_HEADER.lower())
     state.is_conditional = IF_COMMIT_HEADER.lower() in headers
     return state
 

@@ -10,9 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from functools import wraps
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Request
+from fastapi import Depends, Header, Request
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.params import Query
 from fastapi.responses import Response
@@ -26,6 +27,7 @@ from omnigraph.server.limits import RequestLimits
 from omnigraph.server.policies import refuse_reader
 from omnigraph.server.requests.admission import Admission
 from omnigraph.server.requests.json_answer import JsonAnswer
+from omnigraph.server.requests.repeats import Repeats
 from omnigraph.wire.media import IF_COMMIT_HEADER
 
 _Answer = TypeVar("_Answer")
@@ -35,8 +37,9 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class Workshop:
     """The threads of a worker: reads and writes have their own, so that neither waits for the other."""
 
-    def __init__(self, limits: RequestLimits) -> None:
+    def __init__(self, limits: RequestLimits, state: Path) -> None:
         self.limits = limits
+        self.repeats = Repeats(state)
         self.admission = Admission(limits)
         self.running: Counter[str] = Counter()
         """How many calls of each kind are in a thread, or wait for one."""
@@ -99,6 +102,14 @@ def current_workshop() -> Workshop:
     return _workshop.get()
 
 
+async def _read_key(
+    idempotency_key: Annotated[
+        str | None, Header(description="The same key again answers with the first answer.")
+    ] = None,
+) -> None:
+    """Describe the key of a write that makes no commit; who answers finds it with the request."""
+
+
 def reads_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a POST that changes nothing."""
     endpoint.__dict__["reads_only"] = True
@@ -114,6 +125,8 @@ class WorkRoute(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
         methods = frozenset(given.get("methods") or {"GET"})
         writes = not (methods <= _SAFE or endpoint.__dict__.get("reads_only", False))
+        if writes and "headers" not in inspect.signature(endpoint).parameters:
+            given["dependencies"] = [*(given.get("dependencies") or ()), Depends(_read_key)]
         if not getattr(endpoint, "is_work", False):
             endpoint = _as_work(endpoint, writes, given.get("status_code") or 200)
         super().__init__(path, endpoint, **given)
@@ -138,9 +151,15 @@ def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callabl
     guarded = "call" in inspect.signature(endpoint).parameters and "queries" not in endpoint.__module__
     is_async = inspect.iscoroutinefunction(endpoint)
     takes_terms = "headers" in inspect.signature(endpoint).parameters
+    takes_head = takes_terms or "if_commit" in inspect.signature(endpoint).parameters
 
     def answer(given: dict[str, Any]) -> Response:
-        return _respond(endpoint(**given), status)
+        request = current_request()
+        if takes_terms or not writes or "call" not in given or request is None:
+            return _respond(endpoint(**given), status)
+        return current_workshop().repeats.answer_once(
+            given["call"], request, lambda: _respond(endpoint(**given), status)
+        )
 
     async def serve(given: dict[str, Any]) -> Any:
         if is_async:
@@ -151,7 +170,7 @@ def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callabl
     async def work(**given: Any) -> Any:
         request = current_request()
         assert request is not None
-        if request.is_conditional and not takes_terms:
+        if request.is_conditional and not takes_head:
             raise BadInput(f"this operation takes no {IF_COMMIT_HEADER}: it would not hold to it")
         if request.unknown_parameters:
             # One that is misspelt would be as if it were not there: a write would go to another branch.

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.server.bodies import (
     BranchBody,
     MergeBody,
@@ -15,7 +16,8 @@ from omnigraph.server.bodies import (
     ResetBody,
     TagBody,
 )
-from omnigraph.server.calls import GraphDep, WriteDep
+from omnigraph.server.calls import GraphDep, HeadDep, WriteDep
+from omnigraph.server.requests.paging import PageDep
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
@@ -23,9 +25,10 @@ router = APIRouter(route_class=WorkRoute, tags=["branches"])
 
 
 @router.get("/branches")
-def list_branches(call: GraphDep) -> dict[str, Any]:
-    """Return the names of all branches."""
-    return {"branches": call.open().branches.list()}
+def list_branches(call: GraphDep, page: PageDep) -> dict[str, Any]:
+    """Return the names of branches: main first, then by name."""
+    names = call.open().branches.list()
+    return page.cut("branches", names, lambda name: (name != MAIN, name))
 
 
 @router.post("/branches", status_code=201)
@@ -98,15 +101,15 @@ def restore_branch(call: GraphDep, name: str) -> dict[str, Any]:
 
 
 @router.delete("/branches/{name:path}", status_code=204)
-def delete_branch(call: GraphDep, name: str) -> None:
+def delete_branch(call: GraphDep, name: str, if_commit: HeadDep) -> None:
     """Delete a branch."""
-    call.open().branches.delete(name)
+    call.open().branches.delete(name, if_commit=if_commit)
 
 
 @router.get("/tags")
-def list_tags(call: GraphDep) -> dict[str, Any]:
-    """Return all tags."""
-    return {"tags": encode(call.open().tags.list())}
+def list_tags(call: GraphDep, page: PageDep) -> dict[str, Any]:
+    """Return tags, by name."""
+    return page.cut("tags", encode(call.open().tags.list()), lambda tag: (tag["name"],))
 
 
 @router.post("/tags", status_code=201)

@@ -8,17 +8,16 @@ from fastapi import APIRouter, Query
 
 from omnigraph.base.choices import ChangeOp, EntityKind
 from omnigraph.base.errors import BadInput
-from omnigraph.base.ids import is_ulid
 from omnigraph.server.bodies import PickBody
 from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.loads import read_object
+from omnigraph.server.requests.paging import name_rest, read_rest
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
 router = APIRouter(route_class=WorkRoute, tags=["history"])
 
 _MOST_COMMITS = 1_000
-_TOKEN_DIGITS = 12
 TypeFilter = Annotated[list[str] | None, Query()]
 KindFilter = Annotated[list[EntityKind] | None, Query()]
 OpFilter = Annotated[list[ChangeOp] | None, Query()]
@@ -46,19 +45,12 @@ def list_commits(
         head = graph.snapshot(branch).commit_id if start is None else graph.commits.show(start).id
         passed = 0
     else:
-        head, passed = _read_token(page_token)
+        head, passed = read_rest(page_token)
     found = graph.commits.list(
         limit=passed + limit + 1, actor=actor, start=head, where=read_object("where", where)
     )[passed:]
-    token = f"{head}.{passed + limit}" if len(found) > limit else None
+    token = name_rest(head, passed + limit) if len(found) > limit else None
     return {"commits": encode(found[:limit]), "next_page_token": token}
-
-
-def _read_token(token: str) -> tuple[str, int]:
-    head, _, passed = token.partition(".")
-    if not (is_ulid(head) and passed.isascii() and passed.isdigit() and len(passed) < _TOKEN_DIGITS):
-        raise BadInput(f"page_token is {token!r}: use one that a page has returned")
-    return head, int(passed)
 
 
 @router.get("/commits/{commit}")

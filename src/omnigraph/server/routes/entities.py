@@ -7,9 +7,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 
+from omnigraph.base.errors import BadInput
 from omnigraph.sdk.entities.entity import EdgeDirection, Entity
 from omnigraph.server.bodies import EntityResetBody
-from omnigraph.server.calls import GraphDep, WriteDep
+from omnigraph.server.calls import GraphCall, GraphDep, WriteDep
+from omnigraph.server.requests.paging import NextPage, name_rest, read_rest
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
@@ -21,11 +23,20 @@ class EntityPlace:
     """Which node or edge an address names, and where it is looked at."""
 
     def __init__(self, type: str, id: str, branch: str | None = None, snapshot: str | None = None) -> None:
-        self._given = {"type": type, "id": id, "branch": branch, "snapshot": snapshot}
+        self._given: dict[str, Any] = {"type": type, "id": id, "branch": branch, "snapshot": snapshot}
 
     def find(self, call: GraphDep) -> Entity:
         """Return the node or edge; it is looked for when it is asked."""
-        return call.open().entity(**self._given)  # type: ignore[arg-type]
+        return call.open().entity(**self._given)
+
+    def find_page(self, call: GraphCall, token: str | None, skip: int) -> tuple[Entity, int]:
+        """Return the node or edge as the first page saw it, and how much has been told of it."""
+        if token is None:
+            return self.find(call), skip
+        if skip:
+            raise BadInput("give page_token or skip, not both")
+        commit, passed = read_rest(token)
+        return call.open().entity(self._given["type"], self._given["id"], snapshot=commit), passed
 
 
 PlaceDep = Annotated[EntityPlace, Depends(EntityPlace)]
@@ -53,10 +64,13 @@ def list_edges(
     direction: EdgeDirection = "both",
     limit: Annotated[int, Query(ge=1, le=_MOST_CHANGES)] = 100,
     skip: Annotated[int, Query(ge=0)] = 0,
+    page_token: NextPage = None,
 ) -> dict[str, Any]:
-    """Return edges of a node, as records of a load."""
-    found = place.find(call)
-    return {"commit": found.commit_id, "edges": encode(found.edges(types, direction, skip + limit)[skip:])}
+    """Return edges of a node, as records of a load, a page at a time; all pages are of one commit."""
+    found, skip = place.find_page(call, page_token, skip)
+    edges = found.edges(types, direction, skip + limit + 1)[skip:]
+    token = name_rest(found.commit_id, skip + limit) if len(edges) > limit else None
+    return {"commit": found.commit_id, "edges": encode(edges[:limit]), "next_page_token": token}
 
 
 @router.get("/entity/history")
@@ -66,13 +80,13 @@ def show_history(
     limit: Annotated[int, Query(ge=1, le=_MOST_CHANGES)] = 100,
     skip: Annotated[int, Query(ge=0)] = 0,
     earlier: Annotated[bool, Query(description="Whether what had the id before is looked for.")] = False,
+    page_token: NextPage = None,
 ) -> dict[str, Any]:
     """Return the commits that changed a node or edge, newest first, with what was before and after."""
-    found = place.find(call)
-    return {
-        "commit": found.commit_id,
-        "changes": encode(list(islice(found.history(skip + limit, earlier=earlier), skip, None))),
-    }
+    found, skip = place.find_page(call, page_token, skip)
+    changes = list(islice(found.history(skip + limit + 1, earlier=earlier), skip, None))
+    token = name_rest(found.commit_id, skip + limit) if len(changes) > limit else None
+    return {"commit": found.commit_id, "changes": encode(changes[:limit]), "next_page_token": token}
 
 
 @router.get("/entity/blame")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Depends, Header
 from fastapi.responses import Response
 
 from omnigraph.compiler.stored.queries import QuerySet, StoredQuery
@@ -15,10 +15,11 @@ from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.queries.files import QueryTexts
 from omnigraph.server.answers import answer_result, answer_whole, choose_format
 from omnigraph.server.bodies import QueriesBody, RunBody
-from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders
+from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, read_condition
 from omnigraph.server.context import current_request
 from omnigraph.server.exactness import read_params
 from omnigraph.server.requests.json_answer import JsonAnswer
+from omnigraph.server.requests.paging import PageDep
 from omnigraph.server.requests.work import WorkRoute, current_workshop, note_commit, reads_only
 from omnigraph.wire.media import JSON
 from omnigraph.wire.values import encode
@@ -28,11 +29,15 @@ router = APIRouter(route_class=WorkRoute, tags=["queries"])
 
 @router.get("/queries")
 def list_queries(
-    call: GraphDep, branch: str | None = None, snapshot: str | None = None, texts: bool = False
+    call: GraphDep,
+    page: PageDep,
+    branch: str | None = None,
+    snapshot: str | None = None,
+    texts: bool = False,
 ) -> dict[str, Any]:
-    """Return the stored queries: names, what they say and take; with `texts`, their texts."""
+    """Return the stored queries, by name: what they say and take; with `texts`, their texts."""
     found = call.open().queries.list(branch=branch, snapshot=snapshot)
-    return {"queries": _describe(found, texts)}
+    return page.cut("queries", _describe(found, texts), lambda query: (query["name"],))
 
 
 @router.get("/queries/{name}")
@@ -58,6 +63,18 @@ def apply_queries(call: GraphDep, headers: WriteDep, body: QueriesBody) -> dict[
     return found
 
 
+@router.post("/queries/{name}/if-graph-commit", dependencies=[Depends(read_condition)])
+async def run_stored_query_if(
+    call: GraphDep,
+    headers: WriteDep,
+    name: str,
+    body: RunBody | None = None,
+    accept: Annotated[str | None, Header()] = None,
+) -> Response:
+    """Run a stored query on the condition that a header names, which is needed here."""
+    return await _run_stored(call, headers, name, body, accept)
+
+
 @router.post("/queries/{name}")
 @reads_only
 async def run_stored_query(
@@ -68,6 +85,12 @@ async def run_stored_query(
     accept: Annotated[str | None, Header()] = None,
 ) -> Response:
     """Run a stored query: a read answers as `/query` does, a mutation as `/mutate` does."""
+    return await _run_stored(call, headers, name, body, accept)
+
+
+async def _run_stored(
+    call: GraphCall, headers: WriteHeaders, name: str, body: RunBody | None, accept: str | None
+) -> Response:
     asked, workshop = body or RunBody.model_validate({}), current_workshop()
     graph = await workshop.run(call.open)
     query = await workshop.run(_find, graph, name, asked)

@@ -13,6 +13,7 @@ from omnigraph.base.errors import Unauthorized, Unavailable
 from omnigraph.graph.manifest.format import CURRENT
 from omnigraph.server.calls import KnownCaller, find_caller, graphs_of
 from omnigraph.server.observe.metrics import MEDIA_TYPE
+from omnigraph.server.requests.paging import PageDep
 
 router = APIRouter(tags=["server"])
 
@@ -66,8 +67,8 @@ async def show_metrics(request: Request, caller: KnownCaller) -> Response:
 
 
 @router.get("/graphs")
-async def list_graphs(request: Request, caller: KnownCaller) -> dict[str, Any]:
-    """Return the graphs that are served."""
+async def list_graphs(request: Request, caller: KnownCaller, page: PageDep) -> dict[str, Any]:
+    """Return the names of the graphs that are served, sorted."""
     graphs = graphs_of(request)
     graphs.policies.check_list(caller.actor)
-    return {"graphs": graphs.names}
+    return page.cut("graphs", graphs.names, lambda name: (name,))

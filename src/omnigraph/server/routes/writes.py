@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -14,8 +15,8 @@ from fastapi.responses import Response
 
 from omnigraph.base.choices import LoadMode
 from omnigraph.base.errors import OmniError, ResourceLimit
-from omnigraph.server.bodies import MutateBody
-from omnigraph.server.calls import GraphCall, GraphDep, WriteDep
+from omnigraph.server.bodies import LoadBody, MutateBody
+from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, read_condition
 from omnigraph.server.exactness import read_params
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions, load_file, name_records
 from omnigraph.server.requests.json_answer import JsonAnswer
@@ -28,6 +29,10 @@ router = APIRouter(route_class=WorkRoute, tags=["writes"])
 @router.post("/mutate")
 def run_mutation(call: GraphDep, headers: WriteDep, body: MutateBody) -> dict[str, Any]:
     """Run a mutation query as one commit."""
+    return _mutate(call, headers, body)
+
+
+def _mutate(call: GraphCall, headers: WriteHeaders, body: MutateBody) -> dict[str, Any]:
     given = body.model_dump(exclude={"query"}) | {"params": read_params(body.params)}
     graph = call.open()
     done = graph.mutate(
@@ -42,6 +47,34 @@ def run_mutation(call: GraphDep, headers: WriteDep, body: MutateBody) -> dict[st
         "actor_id": call.caller.actor,
         "commit": done.commit_id,
     }
+
+
+@router.post("/mutate/if-graph-commit", dependencies=[Depends(read_condition)])
+def run_mutation_if(call: GraphDep, headers: WriteDep, body: MutateBody) -> dict[str, Any]:
+    """Run a mutation query on the condition that a header names, which is needed here."""
+    return _mutate(call, headers, body)
+
+
+@router.post("/load")
+def load_text(call: GraphDep, headers: WriteDep, body: LoadBody) -> dict[str, Any]:
+    """Load graph records as one commit: lines of JSON in a string."""
+    folder = tempfile.mkdtemp(prefix="omnigraph-load-")
+    path = os.path.join(folder, f"body{FILES['ndjson'][0]}")
+    try:
+        Path(path).write_bytes(body.data.encode(errors="surrogatepass"))
+        options = LoadOptions(
+            branch=body.branch,
+            from_branch=body.from_branch,
+            message=body.message,
+            on_error=body.on_error,
+            metadata=None if body.metadata is None else json.dumps(body.metadata),
+        )
+        try:
+            return load_file(call, headers, folder, path, "ndjson", body.mode, options)
+        except OmniError as error:
+            raise name_records(error, folder, path, "ndjson", None) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @router.post("/load/{format}")

@@ -86,9 +86,12 @@ class Transport:
             told[IF_COMMIT_HEADER] = if_commit
         return self._send("POST", path, content, told, True, True)
 
-    def act(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def act(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, if_commit: str | None = None
+    ) -> Any:
         """Change something that has no key: it is sent again only when the server was not reached."""
-        return self._exchange(method, path, body, writes=True, can_repeat=False)
+        headers = {} if if_commit is None else {IF_COMMIT_HEADER: if_commit}
+        return self._exchange(method, path, body, headers, writes=True, can_repeat=False)
 
     def upload(
         self,
