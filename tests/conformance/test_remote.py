@@ -1,11 +1,12 @@
-"""A served graph answers as the same graph does in process: every method, every answer, every error.
+"""A served graph answers as it does in process: every method, every answer, every error, awaited or not.
 
-Reads are asked of one graph on both ways and must be equal. Writes are made to two copies of a graph, one of
+Reads are asked of one graph on all ways and must be equal. Writes are made to copies of a graph, some of
 them served; what they return and raise must be equal but for ids and times.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 import shutil
@@ -44,6 +45,7 @@ from omnigraph.sdk.remote.snapshot import RemoteSnapshot
 from omnigraph.sdk.schema import SchemaHandle
 from omnigraph.sdk.snapshot import Snapshot
 from omnigraph.wire.values import encode
+from support.awaiting import Awaiting
 from support.served import TOKENS, Served, running_server
 
 SCHEMA = """
@@ -60,16 +62,13 @@ NEEDS_STORAGE = {
     "changes.stream_writer": "the tasks of Spark write to the graph's storage",
 }
 """What a served graph refuses, and why: these are all."""
-INTERNAL = {
-    *HIDDEN,
-    "snapshot_of",
-    "table",
-    "comparison",
-    "snapshot.namespace",
-    "snapshot.sight",
-    "graph.uri",
-}
+_OF_SNAPSHOTS = {f"snapshot.{name}" for name in ("namespace", "sight", "access", "sees_all", "view_id")}
+INTERNAL = {*HIDDEN, *_OF_SNAPSHOTS, "snapshot_of", "table", "comparison", "graph.uri"}
 """What only the parts of OmniGraph ask of a handle."""
+ONLY_WAITED = {
+    "a reader of a stream": "a reader of Arrow cannot be awaited",
+}
+"""Reads that asynchronous programs do not have, and why."""
 PAIRS: dict[str, tuple[type, type]] = {
     "graph": (Graph, RemoteGraph),
     "snapshot": (Snapshot, RemoteSnapshot),
@@ -598,7 +597,7 @@ def _(g: Any, folder: Path) -> Any:
 
 @write("a schema", "schema.apply schema.source")
 def _(g: Any, folder: Path) -> Any:
-    g.branches.create("typed")
+    g.branches.create("typed", tag="first")
     path = folder / "more.pg"
     path.write_text("node Place { name: String @key }")
     with og.open(
@@ -800,9 +799,10 @@ def _serve(folder: Path) -> Iterator[Served]:
     graph.proposals.create("side", title="places", idempotency_key="places")
     graph.optimize()
     graph.mutate(SET_AGE, {"a": 2**60})
-    for name in ("mine", "yours"):
+    for name in ("mine", "mine-awaited", "yours", "yours-awaited"):
         shutil.copytree(folder / "people", folder / name)
-    with running_server(folder, str(folder / "people"), str(folder / "yours")) as server:
+    served = (str(folder / name) for name in ("people", "yours", "yours-awaited"))
+    with running_server(folder, *served) as server:
         yield server
 
 
@@ -816,36 +816,69 @@ def there(server: Served) -> og.Graph:
     return og.open(server.url("people"), token=TOKENS["act-ada"])
 
 
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+def awaited(runner: asyncio.Runner, uri: Any, **given: Any) -> Any:
+    """Return an asynchronous handle that is used as a plain one."""
+    return Awaiting(runner.run(og.aopen(uri, **given)), runner)
+
+
+@pytest.fixture
+def ways(here: og.Graph, there: og.Graph, runner: asyncio.Runner) -> dict[str, Any]:
+    """The same graph, asked in every way but the one that all are compared with."""
+    return {
+        "served": there,
+        "awaited": awaited(runner, here.uri, actor="act-ada"),
+        "served and awaited": awaited(runner, there.uri, token=TOKENS["act-ada"]),
+    }
+
+
 @pytest.mark.parametrize("name", READS)
-def test_an_answer_is_the_same(here: og.Graph, there: og.Graph, name: str) -> None:
-    assert READS[name].ask(there) == READS[name].ask(here)
+def test_an_answer_is_the_same(here: og.Graph, ways: dict[str, Any], name: str) -> None:
+    expected = READS[name].ask(here)
+    for way, graph in ways.items():
+        if way == "served" or name not in ONLY_WAITED:
+            assert READS[name].ask(graph) == expected, way
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_an_error_is_the_same(here: og.Graph, there: og.Graph, name: str) -> None:
-    told = []
-    for graph in (there, here):
-        with pytest.raises(og.OmniError) as caught:
-            REFUSALS[name].ask(graph)
-        details = encode(caught.value.details)
-        if details.get("resource") == "query_seconds":
-            del details["actual"]  # how long it was
-        told.append((type(caught.value), caught.value.message, details))
-    assert told[0] == told[1]
+def test_an_error_is_the_same(here: og.Graph, ways: dict[str, Any], name: str) -> None:
+    expected = told_error(here, name)
+    for way, graph in ways.items():
+        assert told_error(graph, name) == expected, way
+
+
+def told_error(graph: Any, name: str) -> tuple[type, str, Any]:
+    with pytest.raises(og.OmniError) as caught:
+        REFUSALS[name].ask(graph)
+    details = encode(caught.value.details)
+    if details.get("resource") == "query_seconds":
+        del details["actual"]  # how long it was
+    return type(caught.value), caught.value.message, details
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_change_is_the_same(folder: Path, server: Served, tmp_path: Path, name: str) -> None:
-    found = []
-    for graph in (
-        og.open(server.url("yours"), token=TOKENS["act-ada"]),
-        og.open(folder / "mine", actor="act-ada"),
-    ):
+def test_a_change_is_the_same(
+    folder: Path, server: Served, runner: asyncio.Runner, tmp_path: Path, name: str
+) -> None:
+    known = {"token": TOKENS["act-ada"]}
+    graphs = {
+        "in process": og.open(folder / "mine", actor="act-ada"),
+        "served": og.open(server.url("yours"), **known),
+        "awaited": awaited(runner, folder / "mine-awaited", actor="act-ada"),
+        "served and awaited": awaited(runner, server.url("yours-awaited"), **known),
+    }
+    found = {}
+    for way, graph in graphs.items():
         own = tmp_path / "files"
         own.mkdir()
-        found.append(_shown(WRITES[name].ask(graph, own)))  # type: ignore[call-arg]
+        found[way] = _shown(WRITES[name].ask(graph, own))  # type: ignore[call-arg]
         shutil.rmtree(own)
-    assert found[0] == found[1]
+        assert found[way] == found["in process"], way
 
 
 _VOLATILE = {"seconds", "phases", "engine_reason", "bytes_written", "bytes_read", "bytes"}

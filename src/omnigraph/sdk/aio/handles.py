@@ -54,7 +54,7 @@ AsyncSnapshot = make_twin(
     Snapshot,
     "AsyncSnapshot",
     plain=("branch", "commit_id", "version", "commit", "tables", "distinct"),
-    hidden=(*HIDDEN, "table", "namespace"),
+    hidden=(*HIDDEN, "table", "namespace", "sight", "access", "sees_all", "view_id"),
 )
 AsyncStream = make_twin(
     Stream, "AsyncStream", plain=("schema", "columns", "commit_id"), hidden=("to_reader",), items_at_once=1

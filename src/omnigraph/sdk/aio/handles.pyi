@@ -30,7 +30,6 @@ from omnigraph.execution.load.run import Load
 from omnigraph.execution.plan.explain import Explanation
 from omnigraph.execution.result import Result
 from omnigraph.execution.write.mutate import Mutation
-from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.backup.progress import Progress as CopyProgress
 from omnigraph.graph.backup.run import Backup
 from omnigraph.graph.branches.info import BranchInfo
@@ -778,18 +777,14 @@ class AsyncSnapshot:
     """The graph as it was at one commit. It never changes, whatever happens to the branch."""
 
     branch: str
-    access: Awaitable[ActorAccess | None]
     catalog: Awaitable[Catalog]
     commit: Commit
     commit_id: str
     distinct: dict[str, Mapping[str, int]]
     queries: Awaitable[QuerySet]
     schema_source: Awaitable[str]
-    sees_all: Awaitable[bool]
-    sight: Awaitable[str]
     tables: list[TableInfo]
     version: int
-    view_id: Awaitable[str]
 
     async def blob(self, entity: EntityKind, type: str, id: str, property: str) -> AsyncBlob:
         """Return a blob of a node or edge of this snapshot, to be read in ranges."""

@@ -40,6 +40,12 @@ STATES = ("open", "merged", "closed")
 _OPERATION = "propose"
 
 
+def check_state(state: str | None) -> None:
+    """Refuse what is not a state of a proposal."""
+    if state is not None and state not in STATES:
+        raise BadInput(f"state is {state!r}: use one of {', '.join(STATES)}")
+
+
 class Proposals:
     """The proposals of a graph."""
 
@@ -237,8 +243,7 @@ class Proposals:
         into: str | None = None,
     ) -> list[Proposal]:
         """Return proposals, newest first: of one state, source or target, and those that follow an id."""
-        if state is not None and state not in STATES:
-            raise BadInput(f"state is {state!r}: use one of {', '.join(STATES)}")
+        check_state(state)
         desk = self._desk()
         ids = [id for id in desk.stored.ids() if after is None or id < after]
         wanted = {"state": state, "source": source, "into": into}

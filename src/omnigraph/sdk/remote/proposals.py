@@ -11,7 +11,7 @@ from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.proposals.answers import read_answers
 from omnigraph.graph.proposals.model import Mergeability, Proposal, ProposalPage
 from omnigraph.sdk.proposals.entity_names import read_entity
-from omnigraph.sdk.proposals.handle import Proposals
+from omnigraph.sdk.proposals.handle import Proposals, check_state
 from omnigraph.sdk.remote.requests.transport import Transport, quoted
 from omnigraph.wire.values import decode
 
@@ -124,6 +124,7 @@ class RemoteProposals:
         into: str | None = None,
     ) -> list[Proposal]:
         """Return proposals, newest first: of one state, source or target, and those that follow an id."""
+        check_state(state)
         found: list[Proposal] = []
         while limit is None or len(found) < limit:
             most = _PER_PAGE if limit is None else min(_PER_PAGE, limit - len(found))
