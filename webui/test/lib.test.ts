@@ -6,7 +6,7 @@ import { readEvents } from "../src/lib/events";
 import { layPicture } from "../src/lib/force";
 import { cutText, imageType, measureDistance, sizeOfBlob, tellBytes, tellValue } from "../src/lib/formats";
 import { joinHistories, layLanes } from "../src/lib/lanes";
-import { cutLabel, cutPicture, pictureOfChanges, pictureOfRows } from "../src/lib/picture";
+import { cutLabel, cutPicture, pictureOfChanges, pictureOfRows, searchEdges } from "../src/lib/picture";
 import { readPlace, writePlace } from "../src/lib/place";
 import { findBindings, findQueries, findQueryAt, offerWords, readField } from "../src/lib/query_text";
 import { laySchema } from "../src/lib/schema_layout";
@@ -134,6 +134,12 @@ describe("pictures", () => {
     expect([...picture.nodes.keys()].sort()).toEqual(["node:Person:ada", "node:Person:bob", "node:Person:cyd"]);
     expect(picture.nodes.get("node:Person:ada")?.label).toBe("Ada");
     expect(picture.edges.size).toBe(1);
+  });
+  it("of nodes alone ask for the edges between them, a type at a time", () => {
+    const rows = ["ada", "bob"].map((id) => ({ p: { type: "Person", id, properties: {} } }));
+    const searches = searchEdges(pictureOfRows(rows, catalog, {}), catalog);
+    expect(searches.map((search) => [search.type, search.params])).toEqual([["Knows", { from: ["ada", "bob"], to: ["ada", "bob"] }]]);
+    expect(searches[0]?.query).toContain("$x: Person  $x $e: knows $y");
   });
   it("of changes mark what happened, and what is only near", () => {
     const [group] = groupChanges([{ kind: "edge", type: { id: "1", name: "Knows" }, id: "e", op: "delete", before: { properties: {}, endpoints: { from: "ada", to: "bob" } } }], null);

@@ -120,6 +120,14 @@ def test_a_query_is_a_table_json_a_plan_and_a_picture_that_grows(page: Page, ser
     expect(page.get_by_text("look up $p: Person")).to_be_visible()
 
 
+def test_a_picture_of_nodes_alone_has_the_edges_between_them(page: Page, served: Served) -> None:
+    go(page, served, "people/query")
+    write(page, "query all() { match { $p: Person  $p worksAt $c } return { entity($p), entity($c) } }")
+    page.get_by_role("button", name="Run").click()
+    page.get_by_role("button", name="Picture").click()
+    expect(page.get_by_role("group", name=re.compile("A graph of 2 nodes and 1 edge:"))).to_be_visible()
+
+
 def test_what_is_wrong_in_a_query_is_said_and_underlined_where_it_is(page: Page, served: Served) -> None:
     go(page, served, "people/query")
     write(page, "query q() {\n  match { $p: Persn }\n  return { $p.name }\n}")

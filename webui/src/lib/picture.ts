@@ -3,7 +3,7 @@
 import type { Catalog, EdgeRecord, Op, Value } from "../api/shapes";
 import type { EntityDifference } from "./differences";
 import { keyOf } from "./differences";
-import { cutText } from "./formats";
+import { cutText, tellCount } from "./formats";
 
 export type Mark = Op | "context" | "blocked";
 
@@ -103,6 +103,28 @@ export function pictureOfRows(rows: Record<string, Value>[], catalog: Catalog, b
   return picture;
 }
 
+/** A query for the edges of one type between nodes that are drawn. */
+export interface EdgeSearch {
+  type: string;
+  query: string;
+  params: { from: string[]; to: string[] };
+}
+
+/** What to ask for the edges between the nodes of a picture: rows of nodes alone say nothing of them. */
+export function searchEdges(picture: Picture, catalog: Catalog): EdgeSearch[] {
+  const ids = new Map<string, string[]>();
+  for (const node of picture.nodes.values()) ids.set(node.type, [...(ids.get(node.type) ?? []), node.id]);
+  return catalog.edges.flatMap((edge) => {
+    const from = ids.get(edge.source);
+    const to = ids.get(edge.target);
+    if (!from || !to) return [];
+    const name = edge.name.charAt(0).toLowerCase() + edge.name.slice(1);
+    const match = `$x: ${edge.source}  $x $e: ${name} $y  $x.id in $from  $y.id in $to`;
+    const query = `query between($from: [String], $to: [String]) { match { ${match} } return { $e.id as id, $e.from as source, $e.to as target } limit ${MOST_DRAWN} }`;
+    return [{ type: edge.name, query, params: { from, to } }];
+  });
+}
+
 export function addRecords(picture: Picture, catalog: Catalog, records: EdgeRecord[], mark: Mark | null): void {
   for (const record of records) {
     const id = typeof record.data.id === "string" ? record.data.id : JSON.stringify([record.from, record.to]);
@@ -146,5 +168,5 @@ export function cutPicture(picture: Picture, most: number = MOST_DRAWN): Picture
 
 export function describePicture(picture: Picture): string {
   const names = [...picture.nodes.values()].slice(0, 5).map((node) => cutText(node.label, LABEL));
-  return `A graph of ${picture.nodes.size} nodes and ${picture.edges.size} edges: ${names.join(", ")}${picture.nodes.size > 5 ? ", …" : ""}`;
+  return `A graph of ${tellCount(picture.nodes.size, "node")} and ${tellCount(picture.edges.size, "edge")}: ${names.join(", ")}${picture.nodes.size > 5 ? ", …" : ""}`;
 }

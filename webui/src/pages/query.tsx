@@ -5,7 +5,7 @@ import { useAsk, useDoing } from "../api/ask";
 import { callRoute, makeKey, OmniGraphError } from "../api/session";
 import type { Diagnostic, EdgeRecord, Explanation, PlanStep, QueryResult, Schema, Value } from "../api/shapes";
 import { cutText, shortId, tellBytes, tellCount, tellMilliseconds, tellNumber } from "../lib/formats";
-import { addRecords, emptyPicture, joinPictures, MOST_DRAWN, pictureOfRows, type Picture, type PictureNode } from "../lib/picture";
+import { addEdge, addRecords, cutPicture, emptyPicture, joinPictures, MOST_DRAWN, pictureOfRows, searchEdges, type Picture, type PictureNode } from "../lib/picture";
 import { findBindings, findQueries, findQueryAt, readField, type Parameter } from "../lib/query_text";
 import { EntityCard } from "../parts/entity_card";
 import { target, useGraph } from "../parts/graph_context";
@@ -278,6 +278,7 @@ function Json({ result }: { result: QueryResult }) {
 }
 
 const EDGES_AT_ONCE = 50;
+const MOST_UNASKED = MOST_DRAWN / 4;
 
 function ResultPicture({ result, bindings, catalog }: { result: QueryResult; bindings: Record<string, string>; catalog: Schema["catalog"] }) {
   const view = useGraph();
@@ -294,6 +295,21 @@ function ResultPicture({ result, bindings, catalog }: { result: QueryResult; bin
     setChosen(null);
     setAllowed(false);
   }, [first]);
+  const isDrawn = first.nodes.size > 0 && (first.nodes.size <= MOST_UNASKED || isAllowed);
+  useEffect(() => {
+    if (!isDrawn || first.nodes.size < 2 || first.edges.size > 0) return undefined;
+    const stop = new AbortController();
+    const connect = async () => {
+      const more = emptyPicture();
+      for (const { type, query, params } of searchEdges(cutPicture(first), catalog)) {
+        const answer = await view.session.client.runQuery({ graph: view.graph, accept: "application/json", body: { query, params, ...where } }, { signal: stop.signal });
+        for (const row of ((await answer.json()) as QueryResult).rows) addEdge(more, catalog, type, String(row.id), String(row.source), String(row.target), null);
+      }
+      setGrown((old) => joinPictures(old, more));
+    };
+    connect().catch(() => stop.signal.aborted || setNote("The edges between these nodes could not be read."));
+    return () => stop.abort();
+  }, [first, isDrawn]);
 
   if (first.nodes.size === 0) {
     return (
@@ -302,7 +318,7 @@ function ResultPicture({ result, bindings, catalog }: { result: QueryResult; bin
       </Empty>
     );
   }
-  if (first.nodes.size > MOST_DRAWN / 4 && !isAllowed) {
+  if (!isDrawn) {
     return (
       <Empty title={`${tellCount(first.nodes.size, "node")} and ${tellCount(first.edges.size, "edge")}`}>
         <p>A picture of so many shows little.{first.nodes.size > MOST_DRAWN && ` At most ${tellNumber(MOST_DRAWN)} are drawn.`}</p>
