@@ -9,11 +9,12 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from omnigraph.base.cancellation import chunks
+from omnigraph.compiler.functions.overload import I64_MAX
 from omnigraph.compiler.functions.registry import Failed, apply_to
 from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap, MemberTest
 from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.values import Computed, Constant, ListMember, Quantifier, Value
-from omnigraph.compiler.types import PropertyType
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.graph.model.arrow_values import to_arrow, to_plain
 from omnigraph.graph.model.entity_maps import make_maps
 
@@ -139,7 +140,13 @@ def _choose_each(value: Case, rows: Columns, judge: Judge) -> list[Any]:
 
 
 def _fit(found: list[Any], type_: PropertyType) -> list[Any]:
-    """Return integers as floats where integers and floats give a float."""
-    if not type_.scalar.is_float or type_.is_list:
+    """Return values as their common type has them: as floats, or as integers that a U64 may exceed."""
+    if type_.is_list:
         return found
-    return [float(item) if isinstance(item, int) else item for item in found]
+    if type_.scalar.is_float:
+        return [float(item) if isinstance(item, int) else item for item in found]
+    return [_fit_i64(item) for item in found] if type_.scalar is Scalar.I64 else found
+
+
+def _fit_i64(item: Any) -> Any:
+    return Failed("the result exceeds the range of I64") if type(item) is int and item > I64_MAX else item

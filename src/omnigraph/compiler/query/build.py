@@ -12,6 +12,7 @@ from lark import Token
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build_expressions import check_depth
 from omnigraph.compiler.query.build_values import ValueBuilder
+from omnigraph.compiler.query.expectation import HINTS_BY_WORD
 from omnigraph.compiler.query.rule_children import (
     Nodes,
     Unacceptable,
@@ -304,10 +305,11 @@ class Builder(ValueBuilder):
             condition.operand,
             ast.PropertyAccess | ast.FunctionCall | ast.CaseExpression | ast.BlockValue | ast.ListTest,
         ):
+            text = expression_text(condition.operand)
             raise Unacceptable(
-                f"unexpected {expression_text(condition.operand)}: a value alone is not a clause",
+                f"unexpected {text}: a value alone is not a clause",
                 condition.span,
-                "compare it, as in $v.p = 1, or bind a variable, as in $v: Type",
+                HINTS_BY_WORD.get(text, "compare it, as in $v.p = 1, or bind a variable, as in $v: Type"),
             )
         return ast.FilterClause(condition, condition.span)
 

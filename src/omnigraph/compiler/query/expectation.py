@@ -18,7 +18,11 @@ _TOKEN_WORDS = {
 }
 _MANY_TOKEN_KINDS = 20
 _VALUE_TOKENS = {"STRING", "INT", "FLOAT", "SIGN", "LSQB", "BOOL", "MOMENT", "NOW"}
-_CALL_TOKENS = {"IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE", "CASE", "MINUS", "LPAR"}
+_CALL_TOKENS = {
+    *("IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE", "CASE", "MINUS", "LPAR"),
+    *("EXISTS", "HAVING", "SHORTEST", "UNION", "UPSERT", "WITH"),
+}
+"""What a value may begin with; the last words are names there."""
 _ARITHMETIC_TOKENS = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
 _OPERATOR_TOKENS = _ARITHMETIC_TOKENS | {"COMPARATOR", "LT", "GT", "INDEX", "TEXT_OPERATOR", "IN", "IS"}
 _HINTS_BY_STRAY = {
@@ -27,15 +31,38 @@ _HINTS_BY_STRAY = {
     "&&": "write and",
     "||": "write or",
     "!": "write not",
+    "^": "there is no power: multiply",
     ";": "clauses are separated by white space only",
 }
+_HINTS_BY_PAIR = {
+    ("=", "="): "write =",
+    ("<", ">"): "write !=",
+    ("=", "~"): "write matches(text, pattern)",
+    ("*", "*"): "there is no power: multiply",
+    ("order", "by"): "write order { … }",
+    ("case", "$"): "write case when $v.p = 1 then … end",
+    ("{", "*"): "write $v.* for all properties of a variable, count(*) for the number of rows",
+}
+"""By the token before and the one that is wrong, or its first letter."""
+HINTS_BY_WORD = {
+    "like": "use contains, starts_with, ends_with(…) or matches(…)",
+    "between": "write two comparisons, as in $v.p >= 1 and $v.p <= 9",
+    "where": "conditions stand in match { … }, those of groups in having { … }",
+    "group": "what is returned beside an aggregate is what the rows are grouped by",
+    "offset": "write skip",
+}
+"""By words that other languages have."""
 
 
-def hint_for(token: Token, expected: set[str]) -> str | None:
+def hint_for(token: Token, expected: set[str], before: Token | None) -> str | None:
     """Return a hint at what may be meant, or None."""
-    if token.type == "STRAY":
-        return _HINTS_BY_STRAY.get(str(token))
-    return suggest(str(token), list_words(expected)) if token.type == "IDENT" else None
+    text = str(token)
+    hint = _HINTS_BY_PAIR.get((str(before), text)) or _HINTS_BY_PAIR.get((str(before), text[:1]))
+    if hint or token.type == "STRAY":
+        return hint or _HINTS_BY_STRAY.get(text)
+    if token.type == "RBRACE" and "WHERE" in expected and before and before.type in ("RBRACE", "TYPE"):
+        return "to change every row, write where id is not null"
+    return HINTS_BY_WORD.get(text) or (suggest(text, list_words(expected)) if token.type == "IDENT" else None)
 
 
 def describe_token(token: Token) -> str:

@@ -116,7 +116,7 @@ class _QueryReader:
             span, what, hint = (
                 Span(token.start_pos or 0, token.end_pos or 0),
                 describe_token(token),
-                hint_for(token, expected),
+                hint_for(token, expected, tokens[at - 1] if at else None),
             )
             if token.type == "STRAY":
                 self.report(what, span, hint)

@@ -40,6 +40,8 @@ _OTHER_SPELLINGS = {
     "len": "use length for a String and size for a list",
     "if": "write case when … then … else … end",
 }
+_LENGTHS = {("length", True): "size for a list", ("size", False): "length for a String"}
+"""What is meant, by what was called and whether it was called with a list."""
 
 
 def check_computed(check: CheckContext, scope: Scope, node: ast.ComputedExpression) -> Value | None:
@@ -122,10 +124,9 @@ def _call(
     types = tuple(item.type for item in arguments)
     form = find_overload(function, types)
     if form is None:
-        found = ", ".join(str(replace(item, nullable=False)) for item in types) or "nothing"
-        check.report(
-            "T25", f"{_show_function(function)} does not take {found}", span, _hint_at_types(function, types)
-        )
+        found = ", ".join(str(replace(item, nullable=False)) for item in types)
+        what = f"does not take {found}" if found else "needs a value"
+        check.report("T25", f"{_show_function(function)} {what}", span, _hint_at_types(function, types))
         return None
     return Call(function, arguments, form.result(types))
 
@@ -139,6 +140,9 @@ def _hint_at_types(function: str, types: tuple[PropertyType, ...]) -> str:
         return "an index needs a list and an integer; of a String use substring"
     if function == "+" and any(item.scalar is Scalar.STRING for item in types):
         return "convert the other side with to_string(…)"
+    other = _LENGTHS.get((function, types[0].is_list)) if types else None
+    if other:
+        return f"use {other}"
     return f"it takes {_forms(function)}"
 
 
@@ -223,7 +227,20 @@ def _common_type(
                 message = f"{what} does not take a {'Map' if type_.is_map else 'Vector'}"
             check.report("T25", message, node.span, "convert one of them, for example with to_string(…)")
             return None
+    if _are_all_unsigned(values):
+        return PropertyType(Scalar.U64, nullable=True)
     return reduce(_wider, (type_ for type_, _ in known))
+
+
+def _are_all_unsigned(values: tuple[Value, ...]) -> bool:
+    """Return whether these are values of U64 and what fits it: U32, literals that are not negative, NULL."""
+    numbers = [item for item in values if not (isinstance(item, Constant) and _fits_unsigned(item.value))]
+    scalars = {item.type.scalar for item in numbers if item.type.is_plain}
+    return len(numbers) > 0 and Scalar.U64 in scalars and scalars <= {Scalar.U64, Scalar.U32}
+
+
+def _fits_unsigned(value: object) -> bool:
+    return value is None or (type(value) is int and value >= 0)
 
 
 def _plain(type_: PropertyType) -> PropertyType:

@@ -75,7 +75,7 @@ def test_several_lines_of_one_query_may_be_wrong() -> None:
     ]
     found = parse_all("\n".join(lines))[1]
     assert [(item.line, item.hint) for item in found] == [
-        (4, None),
+        (4, "write ="),
         (6, "write strings in double quotes"),
         (7, 'the escapes are \\" \\\\ \\n \\r \\t'),
         (10, "did you mean 'limit'?"),
