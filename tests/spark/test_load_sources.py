@@ -207,13 +207,13 @@ def test_a_file_that_cannot_be_read_is_told_at_once(template: Path, folder: Path
 MAPPING = """
 [[node]]
 type = "Person"
-properties = { name = "who", age = { column = "years", cast = true }, level = { value = 2 } }
+properties = { name = "who", age = { column = "years", cast = true }, level = { expression = "length(who) % 1 + 2" } }
 
 [[edge]]
 type = "Knows"
-when = "friend"
+when = { expression = "friend is not null" }
 from = "who"
-to = { text = "p{friend}" }
+to = { expression = '"p" + to_string(friend)' }
 """
 MAPPED = pa.table(
     {

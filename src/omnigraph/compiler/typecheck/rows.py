@@ -24,7 +24,7 @@ def check_row_value(
         message = f"no value is called {node.name!r} here: there is no stored row whose property it could be"
         check.report(UNCODED, message, node.span, hint or f'a string needs quotes: "{node.name}"')
         return None
-    if node.name == ID_NAME:
+    if node.name == ID_NAME and ID_NAME not in owner.by_name:
         return EntityId(scope.row_variable)
     if isinstance(owner, EdgeType) and node.name in END_NAMES:
         return EdgeEnd(scope.row_variable, End.SOURCE if node.name == "from" else End.TARGET)

@@ -12,9 +12,16 @@ import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.load.mapping.mapped_json import MappedJson, missing_column_error, rule_value_error
+from omnigraph.execution.load.mapping.compute import CannotCompute, Computed, compute_columns
+from omnigraph.execution.load.mapping.mapped_json import (
+    MappedJson,
+    computed_problem,
+    missing_column_error,
+    rule_value_error,
+)
 from omnigraph.execution.load.mapping.mapping import (
     ColumnValue,
+    ComputedValue,
     ConstantValue,
     MappingFile,
     MappingRule,
@@ -23,6 +30,7 @@ from omnigraph.execution.load.mapping.mapping import (
 from omnigraph.execution.load.sources.json_rows import JsonRows
 from omnigraph.execution.load.sources.row_view import RowView
 from omnigraph.execution.load.sources.table_source import Numbers, RowPart, TableSource, View
+from omnigraph.graph.write.integrity.problems import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,8 @@ class MappedRows:
             texts = [name for name, value in rule.values.items()
                      if isinstance(value, ColumnValue)
                      and (value.cast or is_csv or value.name in part.text_columns)]  # fmt: skip
-            yield (RowView(rule.type, {}, texts), *_RuleOnBatch(rule, batch, part.path).rows())
+            made, numbers, failed = _apply_rule(rule, batch, part.path)
+            yield RowView(rule.type, {}, texts, failed), made, numbers
 
     def json_rows(self, path: str, tables: Mapping[str, TableType]) -> JsonRows:
         return MappedJson([(rule, tables[rule.type]) for rule in self._rules_for(path)], path)
@@ -53,22 +62,46 @@ class MappedRows:
         return [rule for rule in self.rules.rules if path is None or rule.is_about(path)]
 
 
+Failures = dict[int, list[Problem]]
+
+
+def _apply_rule(
+    rule: MappingRule, batch: pa.RecordBatch, path: str | None
+) -> tuple[pa.RecordBatch, Numbers, Failures]:
+    """Return what a rule makes from a batch, the numbers of the rows, and what cannot be computed of them."""
+    numbers = np.arange(batch.num_rows, dtype=np.int64)
+    if rule.when is not None:
+        kept = _RuleOnBatch(rule, batch, path).select(rule.when)
+        batch = batch.filter(kept)
+        numbers = numbers[np.asarray(kept.to_numpy(zero_copy_only=False), dtype=bool)]
+    failed: Failures = {}
+    on_batch = _RuleOnBatch(rule, batch, path)
+    columns = [on_batch.evaluate(name, value, failed) for name, value in rule.values.items()]
+    return pa.record_batch(columns, names=list(rule.values)), numbers, failed
+
+
 @dataclass(frozen=True, slots=True)
 class _RuleOnBatch:
     rule: MappingRule
     batch: pa.RecordBatch
     path: str | None
 
-    def rows(self) -> tuple[pa.RecordBatch, Numbers]:
-        columns = [self._evaluate(name, value) for name, value in self.rule.values.items()]
-        made = pa.record_batch(columns, names=list(self.rule.values))
-        numbers = np.arange(self.batch.num_rows, dtype=np.int64)
-        if self.rule.when is None:
-            return made, numbers
-        present = self._find_column("when", self.rule.when).is_valid()
-        return made.filter(present), numbers[np.asarray(present.to_numpy(zero_copy_only=False), dtype=bool)]
+    def select(self, when: str | ComputedValue) -> pa.BooleanArray:
+        """Return which rows the rule makes a record of."""
+        if isinstance(when, str):
+            return self._find_column("when", when).is_valid()
+        verdicts = self._compute("when", when).values
+        if not pa.types.is_boolean(verdicts.type):
+            raise self._error("when", "the expression is no condition: compare something")
+        return pc.fill_null(verdicts, False)
 
-    def _evaluate(self, name: str, value: Value) -> pa.Array:
+    def evaluate(self, name: str, value: Value, failed: Failures) -> pa.Array:
+        """Return the column of a property, and add the rows of which it cannot be computed."""
+        if isinstance(value, ComputedValue):
+            found = self._compute(name, value)
+            for row, reason in found.failed.items():
+                failed.setdefault(row, []).append(computed_problem(self.rule.type, name, reason))
+            return found.values
         if isinstance(value, ConstantValue):
             return self._repeat(name, value.value)
         if isinstance(value, ColumnValue):
@@ -81,6 +114,13 @@ class _RuleOnBatch:
         if len(pieces) == 1:
             return self._repeat(name, pieces[0])
         return pc.binary_join_element_wise(*pieces, "", null_handling="emit_null")
+
+    def _compute(self, name: str, value: ComputedValue) -> Computed:
+        columns = {short: self._find_column(name, column) for short, column in value.named.items()}
+        try:
+            return compute_columns(value.text, columns, self.batch.num_rows)
+        except CannotCompute as reason:
+            raise self._error(name, str(reason)) from None
 
     def _find_column(self, name: str, wanted: str) -> pa.Array:
         """Return a column by its name; a dot selects a field of a struct column."""

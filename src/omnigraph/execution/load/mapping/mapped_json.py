@@ -9,9 +9,17 @@ import pyarrow as pa
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.functions.registry import Failed
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.values.kinds import kind_of
-from omnigraph.execution.load.mapping.mapping import ColumnValue, ConstantValue, MappingRule, Value
+from omnigraph.execution.load.mapping.compute import CannotCompute, compute_members
+from omnigraph.execution.load.mapping.mapping import (
+    ColumnValue,
+    ComputedValue,
+    ConstantValue,
+    MappingRule,
+    Value,
+)
 from omnigraph.execution.load.parse.fast_json import BlockRows, NeedsStrictReader
 from omnigraph.execution.load.parse.strict_json import BadRecord
 from omnigraph.execution.load.parse.text_cells import read_text
@@ -43,17 +51,33 @@ class MappedJson:
         return [
             (table, as_record(table, self._evaluate_rule(rule, table, row)))
             for rule, table in self._rules
-            if rule.when is None or self._find_value(row, rule.when) not in (None, _ABSENT)
+            if self._applies(rule, row)
         ]
 
     def check(self) -> None:
         """Refuse columns that a rule names and no line has."""
         for rule, _ in self._rules if self._names else ():
-            named = [("when", rule.when)] if rule.when is not None else []
+            named = [("when", column) for column in _columns_of_when(rule.when)]
             named += [(name, column) for name, value in rule.values.items() for column in _columns(value)]
             for name, column in named:
                 if column not in self._seen and column not in self._names:
                     raise missing_column_error(rule, name, column, self._path, self._names)
+
+    def _applies(self, rule: MappingRule, row: Mapping[str, Any]) -> bool:
+        if not isinstance(rule.when, ComputedValue):
+            return rule.when is None or self._find_value(row, rule.when) not in (None, _ABSENT)
+        verdict = self._compute(rule, "when", rule.when, row)
+        if verdict is None or isinstance(verdict, bool | Failed):
+            return verdict is True
+        raise rule_value_error(rule, "when", "the expression is no condition: compare something")
+
+    def _compute(self, rule: MappingRule, name: str, value: ComputedValue, row: Mapping[str, Any]) -> Any:
+        found = {short: self._find_value(row, column) for short, column in value.named.items()}
+        members = {short: None if item is _ABSENT else item for short, item in found.items()}
+        try:
+            return compute_members(value.text, members)
+        except CannotCompute as reason:
+            raise BadRecord([computed_problem(rule.type, name, str(reason))]) from None
 
     def _evaluate_rule(self, rule: MappingRule, table: TableType, row: Mapping[str, Any]) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -68,6 +92,11 @@ class MappedJson:
     ) -> Any:
         if isinstance(value, ConstantValue):
             return value.value
+        if isinstance(value, ComputedValue):
+            made = self._compute(rule, name, value, row)
+            if isinstance(made, Failed):
+                raise BadRecord([computed_problem(rule.type, name, made.reason)])
+            return made
         if isinstance(value, ColumnValue):
             found = self._find_value(row, value.name)
             if not value.cast or found is None or found is _ABSENT:
@@ -116,7 +145,20 @@ def rule_value_error(rule: MappingRule, name: str, what: str) -> BadInput:
 def _columns(value: Value) -> Sequence[str]:
     if isinstance(value, ColumnValue):
         return (value.name,)
+    if isinstance(value, ComputedValue):
+        return tuple(value.named.values())
     return () if isinstance(value, ConstantValue) else value.pieces[1::2]
+
+
+def _columns_of_when(when: str | ComputedValue | None) -> Sequence[str]:
+    if isinstance(when, ComputedValue):
+        return _columns(when)
+    return () if when is None else (when,)
+
+
+def computed_problem(type_name: str, name: str, reason: str) -> Problem:
+    """Return the problem of a row for which an expression has no result."""
+    return Problem("computed", type_name, f"{type_name}.{name} cannot be computed: {reason}", name)
 
 
 def _format_value(rule: MappingRule, name: str, value: Any) -> str:

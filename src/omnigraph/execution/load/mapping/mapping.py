@@ -11,12 +11,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from omnigraph.base.errors import BadInput
+from omnigraph.base.errors import BadInput, ParseError, TypeCheckError
+from omnigraph.compiler.typecheck.columns import parse_column_expression
 
 _RULE_KINDS = ("node", "edge")
 _COMMON_MEMBERS = ("type", "files", "when", "id", "properties")
 _RULE_MEMBERS = {"node": (*_COMMON_MEMBERS, "distinct"), "edge": (*_COMMON_MEMBERS, "from", "to")}
-_VALUE_FORMS = ("column", "value", "text")
+_VALUE_FORMS = ("column", "value", "text", "expression")
+_EXTRAS = {"column": {"cast"}, "expression": {"columns"}}
+"""What may stand beside a form."""
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -43,7 +46,22 @@ class TemplateValue:
     """Literals and column names, alternating; a literal comes first and last."""
 
 
-Value = ColumnValue | ConstantValue | TemplateValue
+@dataclass(frozen=True, slots=True)
+class ComputedValue:
+    """What an expression of the query language computes from columns."""
+
+    text: str
+    columns: tuple[tuple[str, str], ...] = ()
+    """Columns by the names that they have in the expression, where those differ."""
+
+    @property
+    def named(self) -> Mapping[str, str]:
+        """The columns that the expression reads, by their names in it."""
+        other = dict(self.columns)
+        return {name: other.get(name, name) for name in parse_column_expression(self.text).columns}
+
+
+Value = ColumnValue | ConstantValue | TemplateValue | ComputedValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +73,8 @@ class MappingRule:
     type: str
     values: Mapping[str, Value]
     """By property; `id`, and `from` and `to` of an edge, are among them."""
-    when: str | None = None
-    """A row in which this column is NULL makes no record."""
+    when: str | ComputedValue | None = None
+    """A row in which this column is NULL, or this condition is not true, makes no record."""
     files: str | None = None
     """A glob: the files that the rule applies to; None for all."""
     distinct: bool = False
@@ -154,7 +172,7 @@ def _parse_rule(kind: str, given: Mapping[str, Any], at: _At) -> MappingRule:
             subject = "a node" if kind == "node" else "an edge"
             known = ", ".join(_RULE_MEMBERS[kind])
             raise _mapping_error(at(key), f"a rule for {subject} has no {key!r}: it has {known}")
-    for key in ("type", "files", "when"):
+    for key in ("type", "files"):
         if key in given and not (isinstance(given[key], str) and given[key]):
             raise _mapping_error(at(key), "it must be a string")
     if not isinstance(given.get("distinct", False), bool):
@@ -179,7 +197,16 @@ def _parse_rule(kind: str, given: Mapping[str, Any], at: _At) -> MappingRule:
     if not values:
         raise _mapping_error(at(None), "this rule uses no column: add properties")
     once = given.get("distinct", False)
-    return MappingRule(at(None), given["type"], values, given.get("when"), given.get("files"), once)
+    return MappingRule(at(None), given["type"], values, _parse_when(given, at), given.get("files"), once)
+
+
+def _parse_when(given: Mapping[str, Any], at: _At) -> str | ComputedValue | None:
+    when = given.get("when")
+    if when is None or (isinstance(when, str) and when):
+        return when
+    if isinstance(when, dict) and isinstance(found := _parse_value(when, at, "when"), ComputedValue):
+        return found
+    raise _mapping_error(at("when"), "it must be a string, the name of a column, or { expression = … }")
 
 
 def _parse_value(given: Any, at: _At, key: str) -> Value:
@@ -190,10 +217,11 @@ def _parse_value(given: Any, at: _At, key: str) -> Value:
             at(key), "name a column, or write { value = ... } for the same value in every row"
         )
     forms = [form for form in _VALUE_FORMS if form in given]
-    other = set(given) - {*forms, "cast"}
-    if len(forms) != 1 or other or ("cast" in given and forms != ["column"]):
+    if len(forms) != 1 or set(given) - {forms[0], *_EXTRAS.get(forms[0], ())}:
         raise _mapping_error(
-            at(key), "write { column = … } (perhaps with cast = true), { value = … } or { text = … }"
+            at(key),
+            "write { column = … } (perhaps with cast = true), { value = … }, { text = … } "
+            "or { expression = … } (perhaps with columns = { … })",
         )
     if forms == ["value"]:
         return ConstantValue(given["value"])
@@ -201,9 +229,24 @@ def _parse_value(given: Any, at: _At, key: str) -> Value:
         raise _mapping_error(at(key), f"{forms[0]} must be a string")
     if forms == ["text"]:
         return TemplateValue(tuple(_PLACEHOLDER.split(given["text"])))
+    if forms == ["expression"]:
+        return _parse_computed(given, at, key)
     if not isinstance(given.get("cast", False), bool):
         raise _mapping_error(at(key), "cast is true or false: the schema says to which type")
     return ColumnValue(given["column"], given.get("cast", False))
+
+
+def _parse_computed(given: Mapping[str, Any], at: _At, key: str) -> ComputedValue:
+    columns = given.get("columns", {})
+    if not isinstance(columns, dict) or not all(isinstance(item, str) and item for item in columns.values()):
+        raise _mapping_error(at(key), "columns must be a table of columns by their names in the expression")
+    try:
+        named = parse_column_expression(given["expression"]).columns
+    except (ParseError, TypeCheckError) as error:
+        raise _mapping_error(at(key), f"the expression is wrong: {error}") from error
+    if unknown := sorted(set(columns) - set(named)):
+        raise _mapping_error(at(key), f"the expression does not name {unknown[0]!r}, which columns has")
+    return ComputedValue(given["expression"], tuple(sorted(columns.items())))
 
 
 def _mapping_error(place: str, what: str) -> BadInput:

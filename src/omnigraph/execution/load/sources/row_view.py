@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from omnigraph.compiler.catalog.keys import EndTypes
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.load.parse.text_cells import read_texts, to_python_values
 from omnigraph.execution.load.sources.json_rows import as_record, property_names
+from omnigraph.graph.write.integrity.problems import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class RowView:
     mapping: Mapping[str, str]
     texts: Collection[str]
     """Properties whose cells are strings to be parsed by the type of the property."""
+    failed: Mapping[int, Sequence[Problem]] = field(default_factory=dict)
+    """Why rows cannot be loaded, whatever their cells are: by their number in the batch."""
 
     def records(self, table: TableType, batch: pa.RecordBatch, ends: EndTypes) -> Iterator[Mapping[str, Any]]:
         """Yield the rows of a batch as graph records."""

@@ -35,6 +35,7 @@ from omnigraph.execution.load.sources.source import (
     SparkFrame,
     Split,
 )
+from omnigraph.graph.model.stored_columns import NeedsStrictReader
 from omnigraph.graph.write.integrity.places import RecordPlace
 
 Numbers = npt.NDArray[np.int64]
@@ -246,14 +247,15 @@ class ColumnBlock:
         """Return the rows if their columns fit, or raise NeedsStrictReader."""
         if not self.batch.num_rows:
             return []
+        if self.view.failed:
+            raise NeedsStrictReader
         return [(rows_of_batch(self.table, self.view, self.batch, self.ends), pa.array(self.places))]
 
     def records(self) -> Iterator[GivenRecord]:
-        types = (self.table.table_key,)
-        for place, record in zip(
-            self.places.tolist(), self.view.records(self.table, self.batch, self.ends), strict=True
-        ):
-            yield place, record, types, None
+        types, failed = (self.table.table_key,), self.view.failed
+        records = self.view.records(self.table, self.batch, self.ends)
+        for number, (place, record) in enumerate(zip(self.places.tolist(), records, strict=True)):
+            yield place, record, types, BadRecord(failed[number]) if number in failed else None
 
 
 def _records(rows: JsonRows, place: int, line: bytes) -> Iterator[GivenRecord]:
