@@ -207,7 +207,10 @@ def test_a_file_that_cannot_be_read_is_told_at_once(template: Path, folder: Path
 MAPPING = """
 [[node]]
 type = "Person"
-properties = { name = "who", age = { column = "years", cast = true }, level = { expression = "length(who) % 1 + 2" } }
+[node.properties]
+name = "who"
+age = { column = "years", cast = true }
+level = { expression = "length(who) % 1 + 2" }
 
 [[edge]]
 type = "Knows"

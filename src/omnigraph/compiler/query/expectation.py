@@ -44,6 +44,7 @@ _HINTS_BY_PAIR = {
     ("{", "*"): "write $v.* for all properties of a variable, count(*) for the number of rows",
 }
 """By the token before and the one that is wrong, or its first letter."""
+_CONDITION_TOKENS = {"COMPARATOR", "LT", "GT", "TEXT_OPERATOR", "IN", "IS", "AND", "OR"}
 HINTS_BY_WORD = {
     "like": "use contains, starts_with, ends_with(…) or matches(…)",
     "between": "write two comparisons, as in $v.p >= 1 and $v.p <= 9",
@@ -62,6 +63,13 @@ def hint_for(token: Token, expected: set[str], before: Token | None) -> str | No
         return hint or _HINTS_BY_STRAY.get(text)
     if token.type == "RBRACE" and "WHERE" in expected and before and before.type in ("RBRACE", "TYPE"):
         return "to change every row, write where id is not null"
+    if (
+        token.type in _CONDITION_TOKENS
+        and before
+        and before.type not in _CONDITION_TOKENS
+        and "AS" in expected
+    ):
+        return "a condition that is a value stands in parentheses"
     return HINTS_BY_WORD.get(text) or (suggest(text, list_words(expected)) if token.type == "IDENT" else None)
 
 

@@ -169,13 +169,21 @@ def test_unique_value_and_cardinality_rules_hold_for_the_merged_graph(g: og.Grap
     assert found["CardinalityViolation"].entity_id is None
     assert "ada" in found["CardinalityViolation"].message
     assert found["UniqueViolation"].entities == ("cy", "dee")
-    assert found["CardinalityViolation"].entities == ("l1",)
-    assert found["CardinalityViolation"].to_json()["entities"] == ["l1"]
+    assert found["CardinalityViolation"].entities == ("l1", "l2"), "the edge to blame, and what stands there"
+    assert found["CardinalityViolation"].to_json()["entities"] == ["l1", "l2"]
     answers = [
         {"type_name": "Person", "entity_id": "cy", "take": "custom", "image": {"properties": {"mail": "z"}}},
         {"entity_kind": "edge", "type_name": "LivesIn", "entity_id": "l1", "take": "ours"},
     ]
+    g.branches.create("fork")
+    assert g.branches.merge("work", into="fork", resolutions=answers).outcome == "merged"
+    answers[1] = {"entity_kind": "edge", "type_name": "LivesIn", "entity_id": "l2", "take": "theirs"}
     assert g.branches.merge("work", resolutions=answers).outcome == "merged"
+    lives = [
+        g.query("query q() { match { $p $e:livesIn $c } return { $e.id } }", branch=branch).scalar()
+        for branch in ("fork", "main")
+    ]
+    assert lives == ["l2", "l1"]
 
 
 def test_a_fast_forward_returns_its_counts(g: og.Graph) -> None:

@@ -52,7 +52,7 @@ def rank(values: pa.Array) -> Ranks:
     elif pa.types.is_struct(kind):
         return _rank_maps(values)
     elif pa.types.is_nested(kind):
-        return _rank_plain(values.to_pylist())
+        return _rank_plain(_dates_as_numbers(values).to_pylist())
     return _rank_numbers(values)
 
 
@@ -98,6 +98,14 @@ def rank_entities(type_names: pa.Array, ids: pa.Array) -> Ranks:
         keys[absent] = 0
     distinct, _, codes = distinct_rows(keys)
     return Ranks(_without(codes, absent), len(distinct))
+
+
+def _dates_as_numbers(lists: pa.Array) -> pa.Array:
+    """Return lists of dates as lists of numbers: in Python a date64 loses its time of day, and an old date fails."""
+    member = lists.type.value_type
+    if not pa.types.is_date(member):
+        return lists
+    return lists.cast(pa.list_(pa.field("item", pa.int32() if member == pa.date32() else pa.int64())))
 
 
 def _rank_plain(values: list[Any]) -> Ranks:

@@ -15,6 +15,8 @@ from omnigraph.graph.write.integrity.stored import StoredData
 
 _MAX_NAMED_RECORDS = 5
 """Further records that a message names; the others are counted."""
+_MAX_NAMED_EDGES = 100
+"""Stored edges of one source that a problem carries the ids of."""
 
 
 def check_cardinality(catalog: Catalog, deltas: Deltas, stored: StoredData) -> Iterator[Problem]:
@@ -41,26 +43,27 @@ class _EdgeImage:
     delta: TableDelta
     before: pa.Table
     """Id and source of the stored edges that the write changes or removes."""
-    kept: pa.Array
-    """The sources of the stored edges that stay as they are."""
+    kept: pa.Table
+    """Id and source of the stored edges that stay as they are."""
 
     @staticmethod
     def of(edge: EdgeType, delta: TableDelta, stored: StoredData) -> _EdgeImage:
         """Ask for what is stored; all of it where the write replaces the table."""
         key, columns = edge.table_key, ("id", "src")
         if delta.replaces:
-            return _EdgeImage(edge, delta, stored.all_rows(key, columns), pa.array([], pa.string()))
+            before = stored.all_rows(key, columns)
+            return _EdgeImage(edge, delta, before, before.slice(0, 0))
         before = stored.rows_where(key, "id", delta.touched, columns)
         touched = pc.unique(_join(_sources(delta.rows), _sources(before)))
         rows = stored.rows_where(key, "src", touched, columns)
         rows = rows.filter(pc.invert(pc.is_in(rows["id"], delta.touched)))
-        return _EdgeImage(edge, delta, before, _sources(rows))
+        return _EdgeImage(edge, delta, before, rows)
 
     def wrong_sources(self, nodes: TableDelta | None) -> pa.Array:
         """Return the sources with too few or too many edges; nodes that go away are none."""
         new = _sources(self.delta.rows)
         touched = pc.unique(_join(new, _sources(self.before)))
-        counted = pc.value_counts(_join(new, self.kept))
+        counted = pc.value_counts(_join(new, _sources(self.kept)))
         at = pc.index_in(touched, counted.field("values"))
         counts = pc.fill_null(counted.field("counts").take(at), 0)
         low, high = self.edge.cardinality.low, self.edge.cardinality.high
@@ -80,10 +83,9 @@ class _EdgeImage:
         theirs: dict[str, list[int]] = {}
         for row in pc.indices_nonzero(pc.is_in(new, wrong)).to_pylist():
             theirs.setdefault(new[row].as_py(), []).append(row)
-        kept = {
-            item["values"]: item["counts"]
-            for item in pc.value_counts(self.kept.filter(pc.is_in(self.kept, wrong))).to_pylist()
-        }
+        kept: dict[str, list[str]] = {}
+        for item in self.kept.filter(pc.is_in(self.kept["src"], wrong)).to_pylist():
+            kept.setdefault(item["src"], []).append(item["id"])
         was = self.before.filter(pc.is_in(self.before["src"], wrong))
         source_of = dict(zip(was["id"].to_pylist(), was["src"].to_pylist(), strict=True))
         moved: dict[str, list[int]] = {}
@@ -95,8 +97,8 @@ class _EdgeImage:
             else:
                 moved.setdefault(source, []).append(row)
         for source in sorted(wrong.to_pylist()):
-            rows = theirs.get(source, [])
-            count = kept.get(source, 0) + len(rows)
+            rows, stored = theirs.get(source, []), kept.get(source, [])
+            count = len(stored) + len(rows)
             if count < self.edge.cardinality.low:
                 problem = self._too_few(source, count, rows, moved.get(source, []))
                 gone = sorted(id_ for id_, of in source_of.items() if of == source)
@@ -104,7 +106,8 @@ class _EdgeImage:
             else:
                 # An edge that has this source already takes no place of another.
                 order = sorted(rows, key=lambda row: (row not in changed, row))
-                yield self._too_many(source, count, kept.get(source, 0), order)
+                problem = self._too_many(source, count, len(stored), order)
+                yield replace(problem, beside=tuple(sorted(stored)[:_MAX_NAMED_EDGES]))
 
     def _too_many(self, source: str, count: int, kept: int, rows: Sequence[int]) -> Problem:
         high = self.edge.cardinality.high
