@@ -101,7 +101,7 @@ def rank_entities(type_names: pa.Array, ids: pa.Array) -> Ranks:
 
 
 def _dates_as_numbers(lists: pa.Array) -> pa.Array:
-    """Return lists of dates as lists of numbers: in Python a date64 loses its time of day, and an old date fails."""
+    """Return lists of dates as numbers: in Python a date64 loses its time of day, and an old date fails."""
     member = lists.type.value_type
     if not pa.types.is_date(member):
         return lists
