@@ -6,10 +6,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.ir.conditions import TextMatches
-from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.compiler.ir.values import Constant
-from omnigraph.execution.plan.used_variables import parts_of
 
 _MAX_SHOWN = 80
 """Characters of a pattern that a message shows."""
@@ -25,11 +21,3 @@ def find_pattern(texts: pa.Array, pattern: str) -> pa.BooleanArray:
         raise BadInput(
             f"the pattern {shown!r} of matches is not a regular expression (RE2): {reason}", pattern=pattern
         ) from None
-
-
-def check_patterns(query: ReadQuery) -> None:
-    """Raise BadInput if a bound read has a pattern that is not a regular expression."""
-    for item in parts_of(query, TextMatches):
-        if isinstance(item.pattern, Constant) and item.pattern.value is not None:
-            # Arrow compiles no pattern for an array without a value.
-            find_pattern(pa.array([""], pa.string()), str(item.pattern.value))

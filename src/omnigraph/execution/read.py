@@ -28,8 +28,8 @@ from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Memory, Views
 from omnigraph.execution.local.run import run_read, stream_read
 from omnigraph.execution.local.trace import Trace
-from omnigraph.execution.patterns import check_patterns
 from omnigraph.execution.plan.build import plan_read
+from omnigraph.execution.plan.check_patterns import check_patterns
 from omnigraph.execution.plan.choose_access import choose_paths
 from omnigraph.execution.plan.explain import Explanation, explain
 from omnigraph.execution.plan.nodes import Duplicates, ReadPlan

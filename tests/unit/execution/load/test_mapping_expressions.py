@@ -154,7 +154,7 @@ def test_what_is_wrong_is_told_with_its_place(graph: og.Graph, tmp_path: Path, v
 @pytest.mark.parametrize(
     ("when", "said"),
     [
-        ("{ expression = 'x + 1' }", "no condition"),
+        ("{ expression = 'x + 1' }", "not a condition"),
         ("{ value = 1 }", "name of a column"),
         ("3", "must be a string"),
     ],

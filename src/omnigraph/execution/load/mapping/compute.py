@@ -47,14 +47,14 @@ class CannotCompute(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
+class ComputedColumn:
     """What was computed, and why not where it could not be: by the number of the row."""
 
     values: pa.Array
     failed: Mapping[int, str]
 
 
-def compute_columns(text: str, columns: Mapping[str, pa.Array], rows: int) -> Computed:
+def compute_columns(text: str, columns: Mapping[str, pa.Array], rows: int) -> ComputedColumn:
     """Return what an expression computes from columns, which are given by their names in it."""
     types = {name: _type_of(name, column) for name, column in columns.items()}
     value, typed = _fit_types(text, types)
@@ -66,7 +66,7 @@ def compute_columns(text: str, columns: Mapping[str, pa.Array], rows: int) -> Co
         ) from None
     found = plain_values(value, pa.table(stored or {"": pa.nulls(rows)}))
     failed = {at: item.reason for at, item in enumerate(found) if isinstance(item, Failed)}
-    return Computed(
+    return ComputedColumn(
         to_arrow([None if at in failed else item for at, item in enumerate(found)], value.type), failed
     )
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.load.mapping.compute import CannotCompute, Computed, compute_columns
+from omnigraph.execution.load.mapping.compute import CannotCompute, ComputedColumn, compute_columns
 from omnigraph.execution.load.mapping.mapped_json import (
     MappedJson,
     computed_problem,
@@ -92,7 +92,7 @@ class _RuleOnBatch:
             return self._find_column("when", when).is_valid()
         verdicts = self._compute("when", when).values
         if not pa.types.is_boolean(verdicts.type):
-            raise self._error("when", "the expression is no condition: compare something")
+            raise self._error("when", "the expression is not a condition: compare something")
         return pc.fill_null(verdicts, False)
 
     def evaluate(self, name: str, value: Value, failed: Failures) -> pa.Array:
@@ -115,7 +115,7 @@ class _RuleOnBatch:
             return self._repeat(name, pieces[0])
         return pc.binary_join_element_wise(*pieces, "", null_handling="emit_null")
 
-    def _compute(self, name: str, value: ComputedValue) -> Computed:
+    def _compute(self, name: str, value: ComputedValue) -> ComputedColumn:
         columns = {short: self._find_column(name, column) for short, column in value.named.items()}
         try:
             return compute_columns(value.text, columns, self.batch.num_rows)

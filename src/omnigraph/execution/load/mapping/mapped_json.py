@@ -69,7 +69,7 @@ class MappedJson:
         verdict = self._compute(rule, "when", rule.when, row)
         if verdict is None or isinstance(verdict, bool | Failed):
             return verdict is True
-        raise rule_value_error(rule, "when", "the expression is no condition: compare something")
+        raise rule_value_error(rule, "when", "the expression is not a condition: compare something")
 
     def _compute(self, rule: MappingRule, name: str, value: ComputedValue, row: Mapping[str, Any]) -> Any:
         found = {short: self._find_value(row, column) for short, column in value.named.items()}
