@@ -27,6 +27,7 @@ HANDLES = {
     "Changes": ("g.changes", "omnigraph.sdk.changes"),
     "Proposals": ("g.proposals", "omnigraph.sdk.proposals.handle"),
     "Entity": ("g.entity(…)", "omnigraph.sdk.entities.entity"),
+    "Entities": ("g.entities", "omnigraph.sdk.entities.entities"),
     "BlobHandle": ("g.blob(…)", "omnigraph.sdk.entities.blob"),
     "Diff": ("g.diff(…)", "omnigraph.graph.changes.diff"),
 }

@@ -58,6 +58,23 @@ export interface CleanupBody {
   message?: string | null;
 }
 
+/** Nodes that are the same thing: which of them stays, and whose values it gets. */
+export interface CombineBody {
+  type: string;
+  /** The id that stays. */
+  keep: string;
+  /** The ids that go; their edges are moved. */
+  drop: string[];
+  values?: "fill" | "keep" | "newest";
+  /** Set, whatever the nodes had. */
+  properties?: JsonObject | null;
+  resolutions?: JsonObject[] | null;
+  branch?: string | null;
+  message?: string | null;
+  /** Noted in the commit. */
+  metadata?: { [name: string]: string } | null;
+}
+
 /** What is said about a proposal, or about a node, an edge or a property of it. */
 export interface CommentBody {
   text: string;
@@ -125,6 +142,8 @@ export interface MergeBody {
   message?: string | null;
   /** Noted in the commit. */
   metadata?: { [name: string]: string } | null;
+  /** What finds one thing under two ids. */
+  same_as?: SameRuleBody[] | null;
 }
 
 /** A mutation query. */
@@ -169,6 +188,8 @@ export interface ProposalBody {
   strategy?: "entity" | "property" | "ours" | "theirs";
   /** Noted in the commit of the merge. */
   metadata?: { [name: string]: string } | null;
+  /** What finds one thing under two ids. */
+  same_as?: SameRuleBody[] | null;
 }
 
 /** What the commit says, and whether the source goes. */
@@ -274,6 +295,12 @@ export interface RunBody {
   retry?: number;
 }
 
+/** Nodes of a type that have the same values of these properties may be the same thing. */
+export interface SameRuleBody {
+  type: string;
+  on: string[];
+}
+
 /** Another schema, and what it may take away. */
 export interface SchemaBody {
   schema_source: string;
@@ -295,6 +322,22 @@ export interface TagBody {
   name: string;
   commit?: string | null;
   branch?: string | null;
+}
+
+/** Whose commits are taken back from a branch. */
+export interface UndoBody {
+  actor: string;
+  /** What this commit has stays. */
+  since?: string | null;
+  /** What the metadata of the commits must say. */
+  where?: { [name: string]: string } | null;
+  branch?: string | null;
+  strategy?: "entity" | "property" | "ours" | "theirs" | null;
+  resolutions?: JsonObject[] | null;
+  dry_run?: boolean;
+  message?: string | null;
+  /** Noted in the commit. */
+  metadata?: { [name: string]: string } | null;
 }
 
 /** The routes of one server. Integers beyond 2^53 - 1 are strings. */
@@ -492,6 +535,11 @@ export class OmniGraphClient {
     return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/commits/${inPath(given.commit)}/changes`, { "kinds": given.kinds, "types": given.types, "ops": given.ops, "limit": given.limit, "max_bytes": given.maxBytes, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
+  /** Take back from a branch what an actor has done. */
+  async revertActor(given: { graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: UndoBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/commits/revert`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
   /** Take the change of one commit back from a branch. */
   async revertCommit(given: { commit: string; graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: PickBody }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/commits/${inPath(given.commit)}/revert`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
@@ -575,6 +623,16 @@ export class OmniGraphClient {
   /** Make a node or edge what it was at another commit, as one new commit. */
   async resetEntity(given: { graph: string; type: string; id: string; branch?: string | null; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: EntityResetBody }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/entity/reset`, { "type": given.type, "id": given.id, "branch": given.branch }, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Make one node of several that are the same thing, and move the edges of the others to it. */
+  async combineEntities(given: { graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: CombineBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/entities/combine`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Return the ids of nodes that have the same values of some properties, group by group. */
+  async findSameEntities(given: { graph: string; type: string; on: string[]; branch?: string | null; snapshot?: string | null; limit?: number | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/entities/same`, { "type": given.type, "on": given.on, "branch": given.branch, "snapshot": given.snapshot, "limit": given.limit, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Return the text of the schema, and its compiled form, which has the identities of types. */

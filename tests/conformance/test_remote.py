@@ -27,12 +27,14 @@ from omnigraph.graph.handle_tags import Tags
 from omnigraph.sdk.aio.handles import HIDDEN
 from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.entities.blob import BlobHandle
+from omnigraph.sdk.entities.entities import Entities
 from omnigraph.sdk.entities.entity import Entity
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.proposals.handle import Proposals
 from omnigraph.sdk.queries.handle import QueriesHandle
 from omnigraph.sdk.remote.blob import RemoteBlob
 from omnigraph.sdk.remote.branches import RemoteBranches, RemoteTags
+from omnigraph.sdk.remote.entities import RemoteEntities
 from omnigraph.sdk.remote.entity import RemoteEntity
 from omnigraph.sdk.remote.graph import RemoteGraph
 from omnigraph.sdk.remote.history.changes import RemoteChanges
@@ -80,6 +82,7 @@ PAIRS: dict[str, tuple[type, type]] = {
     "schema": (SchemaHandle, RemoteSchema),
     "blob": (BlobHandle, RemoteBlob),
     "entity": (Entity, RemoteEntity),
+    "entities": (Entities, RemoteEntities),
     "diff": (Diff, RemoteDiff),
     "queries": (QueriesHandle, RemoteQueries),
 }
@@ -542,6 +545,8 @@ def _(g: Any, folder: Path) -> Any:
         g.commits.cherry_pick(commit, dry_run=True),
         g.commits.cherry_pick(commit, message="here", metadata={"m": "n"}),
         g.commits.revert("main", "main"),
+        g.commits.revert(actor="act-ada", since="HEAD~1", where={"no": "such"}, message="all"),
+        g.commits.revert(actor="act-ada", since="HEAD~1", dry_run=True),
     )
 
 
@@ -614,6 +619,27 @@ def _(g: Any, folder: Path) -> Any:
     g.mutate('query q() { update Person set { age: 7 } where name = "ada" }')
     back = g.entity("Person", "ada").reset("HEAD~1", message="back", metadata={"why": "test"})
     return back, g.entity("Person", "ada").properties, [c.op for c in g.entity("Person", "ada").history()]
+
+
+@write("one thing under two ids", "graph.entities entities.combine entities.find_same branches.merge")
+def _(g: Any, folder: Path) -> Any:
+    g.load([{"type": "Person", "data": {"name": name, "age": 5}} for name in ("x", "y")], mode="merge")
+    g.mutate('query q() { insert Knows { from: "y", to: "ada" } }')
+    groups = g.entities.find_same("Person", ["age"]), g.entities.find_same("Person", "age", limit=1)
+    done = g.entities.combine(
+        "Person", "x", ["y"], values="newest", properties={"weight": 2.5}, message="one"
+    )
+    past = [(c.op, c.went_into) for c in g.entity("Person", "y").history()]
+    g.branches.create("two")
+    g.load([{"type": "Person", "data": {"name": "z", "age": 5}}], mode="merge", branch="two")
+    rule = {"type": "Person", "on": "age"}
+    tried = g.branches.merge("two", same_as=rule, dry_run=True)
+    offered = g.proposals.create("two", title="more", same_as=rule)
+    answer = {**tried.conflicts[0].to_json(), "take": "same"}
+    saved = g.proposals.resolve(offered.id, [answer])
+    merged = g.branches.merge("two", resolutions=[answer])
+    told = [(c.kind, c.message, c.entities, c.ours, c.theirs) for c in tried.conflicts]
+    return groups, done, past, told, offered.same_as, saved.resolutions, merged.edges
 
 
 @write("blobs", "blob.put blob.clear")
@@ -736,6 +762,7 @@ refuse("a branch that was never deleted", "branches.restore", lambda g: g.branch
 refuse("a merge of nothing", "branches.merge", lambda g: g.branches.merge("none"))
 refuse("a strategy that is none", "branches.merge", lambda g: g.branches.merge("side", strategy="mine"))
 refuse("answers that are none", "branches.merge", lambda g: g.branches.merge("side", resolutions="x.json"))
+refuse("a revert of nothing", "commits.revert", lambda g: g.commits.revert(since="main"))
 refuse("a revert of the first commit", "commits.revert", lambda g: g.commits.revert("main@1"))
 refuse("changes of the first commit", "commits.changes", lambda g: g.commits.changes(g.commits.list()[-1].id))
 refuse("a kind that is none", "commits.changes", lambda g: g.commits.changes("main", kinds=["x"]))
@@ -761,6 +788,8 @@ refuse("a version that is not there", "graph.snapshot", lambda g: g.snapshot(ver
 refuse("a blob that is null", "blob.read", lambda g: g.blob("node", "Person", "bob", "photo").read())
 refuse("a node of no type", "graph.entity", lambda g: g.entity("Persn", "ada"))
 refuse("a node that is not there", "entity.properties", lambda g: g.entity("Person", "nobody").properties)
+refuse("nobody to combine", "entities.combine", lambda g: g.entities.combine("Person", "ada", "nobody"))
+refuse("no rule", "entities.find_same", lambda g: g.entities.find_same("Person", ["aeg"]))
 refuse("edges of an edge", "entity.edges", lambda g: g.entity("Knows", "k1").edges())
 refuse("a reset of a snapshot", "entity.reset", lambda g: g.snapshot().entity("Person", "ada").reset("HEAD"))
 refuse("a blob of nobody", "graph.blob", lambda g: g.blob("node", "Person", "nobody", "photo"))

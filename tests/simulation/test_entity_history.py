@@ -41,7 +41,7 @@ class Plain:
                 if merged is not None and self._is_there(record) and not self._differs(merged, record):
                     record = merged
                     continue
-                if merged is not None and self._is_there(merged):
+                if merged is not None and (self._is_there(merged) or not self._is_there(record)):
                     self._walk(merged)
             record = parent
 

@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from omnigraph.cli.merging import MergeOptions, RebaseOptions, carry_out, show_merge
-from omnigraph.cli.options import IdempotencyKey, as_typed, expand_options, parse_count, parse_metadata
+from omnigraph.cli.options import (
+    IdempotencyKey,
+    SameAsOption,
+    as_typed,
+    expand_options,
+    parse_count,
+    parse_metadata,
+    parse_rules,
+)
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 
@@ -177,6 +185,7 @@ def merge(
     ] = False,
     *,
     options: MergeOptions,
+    same_as: SameAsOption = None,
     idempotency_key: IdempotencyKey = None,
     uri: UriOption = None,
     as_json: AsJson = False,
@@ -191,6 +200,7 @@ def merge(
             options.message,
             idempotency_key,
             parse_metadata(options.metadata),
+            parse_rules(same_as),
         )
         carry_out(options, as_json, lambda: graph.branches.merge(source, into, delete_branch, *how))
 

@@ -71,18 +71,30 @@ def show(
 @expand_options(MergeOptions)
 def revert(
     context: typer.Context,
-    id: Annotated[str, typer.Argument(help="The commit to take back.")],
+    id: Annotated[str | None, typer.Argument(help="The commit to take back.")] = None,
     branch: Annotated[str, typer.Option("--branch", "-b", help="The branch to take it back from.")] = "main",
     *,
+    actor: Annotated[
+        str | None, typer.Option(help="Take back all that this actor has done, in place of one commit.")
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="With --actor: what this commit has stays.")] = None,
+    where: FilterOption = None,
     options: MergeOptions,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take the change of one commit back, as a new commit."""
+    """Take the change of one commit back, or all that an actor has done, as a new commit."""
     with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=options.dry_run)
-        how = _read_options(options)
-        carry_out(options, as_json, lambda: graph.commits.revert(id, branch, *how))
+        strategy, *how = _read_options(options)
+        if actor is not None and strategy == "entity":
+            strategy = None  # two properties of one entity are two things here
+        values = parse_metadata(where)
+        carry_out(
+            options,
+            as_json,
+            lambda: graph.commits.revert(id, branch, strategy, *how, actor=actor, since=since, where=values),
+        )
 
 
 @app.command("cherry-pick")

@@ -1,4 +1,4 @@
-"""`entity show`, `entity history`, `entity blame` and `entity reset`."""
+"""`entity show`, `history`, `blame`, `reset`, `same` and `combine`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from omnigraph.cli.blob import At, OwnerId, OwnerType
-from omnigraph.cli.options import MetadataOption, parse_count, parse_metadata
+from omnigraph.cli.merging import Resolutions
+from omnigraph.cli.options import IdempotencyKey, MetadataOption, as_typed, parse_count, parse_metadata
 from omnigraph.cli.output import print_json, print_table, print_text
 from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from omnigraph.graph.entity.history import EntityChange
     from omnigraph.sdk.entities.entity import Entity
 
-app = typer.Typer(help="Look at one node or edge.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Look at one node or edge; make one of several.", no_args_is_help=True, rich_markup_mode=None
+)
 
 OnBranch = Annotated[str, typer.Option("--branch", "-b", help="The branch.")]
 
@@ -133,6 +136,84 @@ def reset(
             print_text(f"commit {done}" if done else "nothing changed")
 
 
+@app.command()
+def same(
+    context: typer.Context,
+    type_name: OwnerType,
+    on: Annotated[
+        list[str], typer.Argument(metavar="PROPERTY...", help="What they have the same values of.")
+    ],
+    *,
+    limit: Annotated[
+        str, typer.Option("--limit", "-n", metavar="N", help="At most this many groups.")
+    ] = "100",
+    branch: OnBranch = "main",
+    commit: At = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """List nodes that may be the same thing: each line has ids with the same values."""
+    with report_errors(as_json):
+        found = (
+            session_of(context)
+            .open(uri)
+            .entities.find_same(
+                type_name,
+                on,
+                branch=None if commit else branch,
+                snapshot=commit,
+                limit=parse_count("--limit", limit),
+            )
+        )
+        if as_json:
+            print_json({"type": type_name, "groups": [list(group) for group in found]})
+        else:
+            print_table(("nodes", "ids"), [(len(group), ", ".join(group)) for group in found])
+
+
+@app.command()
+def combine(
+    context: typer.Context,
+    type_name: Annotated[str, typer.Argument(metavar="TYPE", help="The type of the nodes.")],
+    keep: Annotated[str, typer.Argument(metavar="KEEP", help="The id that stays.")],
+    drop: Annotated[list[str], typer.Argument(metavar="DROP...", help="The ids that go.")],
+    *,
+    values: Annotated[
+        str,
+        typer.Option(
+            help="fill takes what is missing from those that go, keep nothing, newest what is newer."
+        ),
+    ] = "fill",
+    resolutions: Resolutions = None,
+    branch: OnBranch = "main",
+    message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
+    metadata: MetadataOption = None,
+    idempotency_key: IdempotencyKey = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make one node of several that are the same thing; their edges are moved to the one that stays."""
+    with report_errors(as_json):
+        graph = session_of(context).open(uri, branch, read_only=False)
+        done = graph.entities.combine(
+            type_name,
+            keep,
+            drop,
+            values=as_typed(values),
+            resolutions=resolutions,
+            message=message,
+            idempotency_key=idempotency_key,
+            metadata=parse_metadata(metadata),
+        )
+        if as_json:
+            print_json(asdict(done))
+        else:
+            edges = (
+                f"{done.edges_moved} edges moved, {done.edges_folded} folded, {done.loops_removed} removed"
+            )
+            print_text(f"{', '.join(done.gone)} went into {done.kept}: {edges}, commit {done.commit_id}")
+
+
 def _open(
     context: typer.Context, uri: str | None, branch: str, commit: str | None, type_name: str, id_: str
 ) -> Entity:
@@ -141,9 +222,14 @@ def _open(
 
 
 def _what(change: EntityChange) -> str:
-    return "came by a merge" if change.came_by_merge else ", ".join(change.changed)
+    if change.went_into is not None:
+        return f"went into {change.went_into}"
+    took_in = f"took in {', '.join(change.took_in)}" if change.took_in else ""
+    what = "came by a merge" if change.came_by_merge else ", ".join(change.changed)
+    return "; ".join(text for text in (took_in, what) if text)
 
 
 def _document(change: EntityChange) -> dict[str, Any]:
     told = {"op": change.op, "changed": list(change.changed), "came_by_merge": change.came_by_merge}
-    return {"commit": asdict(change.commit), **told, "before": change.before, "after": change.after}
+    one = {"went_into": change.went_into, "took_in": list(change.took_in)}
+    return {"commit": asdict(change.commit), **told, **one, "before": change.before, "after": change.after}

@@ -25,6 +25,30 @@ MetadataOption = Annotated[
 ]
 
 
+SameAsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--same-as",
+        metavar="TYPE.PROPERTY",
+        help="Ask about nodes of one type with the same value, which may be one thing; can be repeated. "
+        "Several properties together: Person.first,last.",
+    ),
+]
+
+
+def parse_rules(given: list[str] | None) -> list[dict[str, Any]] | None:
+    """Return the rules that find one thing under two ids, as they were typed."""
+    if not given:
+        return None
+    found = []
+    for item in given:
+        type_name, dot, names = item.partition(".")
+        if not (type_name and dot and all(names.split(","))):
+            raise BadInput(f"--same-as is {item!r}: write TYPE.PROPERTY, such as Person.mail")
+        found.append({"type": type_name, "on": names.split(",")})
+    return found
+
+
 def as_typed(words: Any) -> Any:
     """Return what a user typed for an option that takes certain words: the engine refuses others."""
     return words

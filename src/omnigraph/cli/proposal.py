@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from omnigraph.cli.merging import ConflictsTo, Message, keep_conflicts, show_merge
-from omnigraph.cli.options import IdempotencyKey, MetadataOption, as_typed, parse_count, parse_metadata
+from omnigraph.cli.options import (
+    IdempotencyKey,
+    MetadataOption,
+    SameAsOption,
+    as_typed,
+    parse_count,
+    parse_metadata,
+    parse_rules,
+)
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import EXIT_FAILED, AsJson, UriOption, report_errors, session_of
 from omnigraph.wire.values import encode
@@ -41,6 +49,7 @@ def create(
         list[str] | None, typer.Option("--check", help="A stored query that must return no rows.")
     ] = None,
     strategy: Annotated[str, typer.Option(help="entity, property, ours or theirs.")] = "entity",
+    same_as: SameAsOption = None,
     metadata: MetadataOption = None,
     idempotency_key: IdempotencyKey = None,
     uri: UriOption = None,
@@ -61,6 +70,7 @@ def create(
                 strategy=as_typed(strategy),
                 metadata=parse_metadata(metadata),
                 idempotency_key=idempotency_key,
+                same_as=parse_rules(same_as),
             )
         )
         print_json(encode(made)) if as_json else print_text(f"proposal {made.id}: {made.title}")

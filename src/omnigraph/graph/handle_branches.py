@@ -171,15 +171,17 @@ class Branches:
         message: str | None = None,
         idempotency_key: str | None = None,
         metadata: Mapping[str, str] | None = None,
+        same_as: Any = None,
     ) -> Merge:
         """Bring what a branch has done since its last common commit into another, as one commit.
 
+        `same_as` finds one thing under two ids: `{"type": "Person", "on": ["mail"]}`, or a list of such.
         Disagreements are a `MergeConflicts` error that carries all of them, and change nothing.
         """
         from omnigraph.graph.merge import run as merging
 
         self._allow_merge(normalise(source), normalise(into), dry_run)
-        options = merging.options(strategy, resolutions, self._graph._access())
+        options = merging.options(strategy, resolutions, self._graph._access(), same_as)
         request = self._graph._request(into, message, dry_run, idempotency_key, metadata)
         done = self._delete if delete_branch else None
         return merging.merge_branch(self._graph._whole, normalise(source), request, options, dry_run, done)

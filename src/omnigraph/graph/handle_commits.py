@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from omnigraph.graph.merge.run import Merge
 
 
+def check_reverted(id: str | None, actor: str | None, since: str | None, where: object) -> None:
+    """Refuse to revert nothing, or two things."""
+    if id is not None and actor is not None:
+        raise BadInput("give the id of a commit or an actor, not both")
+    if (id is None and actor is None) or (actor is None and (since is not None or where is not None)):
+        raise BadInput("give the id of a commit, or an actor, perhaps with `since` and `where`")
+
+
 class Commits:
     """The history of a graph."""
 
@@ -69,16 +77,41 @@ class Commits:
 
     def revert(
         self,
-        id: str,
+        id: str | None = None,
         branch: str | None = None,
-        strategy: MergeStrategy = "entity",
+        strategy: MergeStrategy | None = None,
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
         metadata: Mapping[str, str] | None = None,
+        *,
+        actor: str | None = None,
+        since: str | None = None,
+        where: Mapping[str, str] | None = None,
     ) -> Merge:
-        """Take the change of one commit back from a branch, as a new commit."""
-        return self._pick(id, branch, strategy, resolutions, dry_run, message, metadata, undo=True)
+        """Take the change of one commit back from a branch, or all that an actor has done, as a new commit.
+
+        With `actor` these are the actor's commits that the branch has and the commit `since` has not, those
+        of merged branches among them, and with `where` those whose metadata has these values. What others
+        have changed since stays; the same property is a conflict. The strategy is `entity` for one commit,
+        and `property` for an actor's.
+        """
+        check_reverted(id, actor, since, where)
+        if actor is None:
+            how = strategy or "entity"
+            return self._pick(str(id), branch, how, resolutions, dry_run, message, metadata, undo=True)
+        from omnigraph.graph.merge import run as merging
+        from omnigraph.graph.merge.undo.select import UndoWanted
+
+        graph = self._graph
+        graph._allow("read" if dry_run else "change", graph._own(branch))
+        access = graph._access()
+        options = merging.options(strategy or "property", resolutions, access)
+        request = graph._request(branch, message, dry_run, metadata=metadata)
+        begin = None if since is None else graph.find(since)
+        values = dict(history.check_where(where))
+        wanted = UndoWanted(actor, begin, values, None if access is None else access.sees)
+        return merging.undo_commits(graph._whole, wanted, request, options, dry_run)
 
     def cherry_pick(
         self,

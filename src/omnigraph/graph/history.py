@@ -18,8 +18,8 @@ from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 
 _SHOWN_CHARACTERS = 60
-_MEASURED = ("load.", "merge.")
-"""How the names begin under which loads and merges note what they did."""
+_MEASURED = ("load.", "merge.", "same.")
+"""How the names begin under which loads, merges and combinations note what they did."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -95,7 +95,7 @@ def list_commits(
 
     With `sees` only those that it says yes to. Without `measures` they are as for who does not see all data.
     """
-    wanted_metadata = _metadata_items(where)
+    wanted_metadata = check_where(where)
     if limit is not None and (not _is_whole(limit) or limit < 0):
         raise BadInput(f"limit is {limit!r}: it must be a whole number of 0 or more", limit=limit)
     seen = (record for record in lineage.history(truth.chains, head) if sees is None or sees(record))
@@ -109,7 +109,8 @@ def list_commits(
     return list(islice(wanted, limit))  # it does not look behind the last one
 
 
-def _metadata_items(where: Mapping[str, str] | None) -> Set[tuple[str, str]]:
+def check_where(where: Mapping[str, str] | None) -> Set[tuple[str, str]]:
+    """Return what the metadata of commits must have, checked."""
     if where is None:
         return frozenset()
     if not isinstance(where, Mapping) or not all(

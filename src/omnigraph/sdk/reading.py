@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from omnigraph.graph.changes.diff import Diff
     from omnigraph.graph.manifest.record import CommitRecord
     from omnigraph.sdk.entities.blob import BlobHandle
+    from omnigraph.sdk.entities.entities import Entities
     from omnigraph.sdk.entities.entity import Entity
     from omnigraph.sdk.queries.handle import QueriesHandle
     from omnigraph.sdk.schema import SchemaHandle
@@ -180,6 +181,13 @@ class ReadableGraph(ReopenableGraph):
 
         seen = Snapshot(self._choose_snapshot(branch, snapshot), self._reader, self)
         return Entity(seen, type, id, (self, branch) if snapshot is None else None)
+
+    @property
+    def entities(self) -> Entities:
+        """Nodes that are the same thing under several ids: find them, make one of them."""
+        from omnigraph.sdk.entities.entities import Entities
+
+        return Entities(self)
 
     def close(self) -> None:
         """Drop opened tables and caches of queries; the handle can still be used."""

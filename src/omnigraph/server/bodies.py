@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-from omnigraph.base.choices import LoadMode, MergeStrategy, OnError, ReadEngine, SchemaMode
+from omnigraph.base.choices import LoadMode, MergeStrategy, OnError, ReadEngine, SameValues, SchemaMode
 
 
 class Body(BaseModel):
@@ -131,6 +131,13 @@ class ResetBody(Body):
     metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
 
 
+class SameRuleBody(Body):
+    """Nodes of a type that have the same values of these properties may be the same thing."""
+
+    type: str
+    on: list[str]
+
+
 class MergeBody(Body):
     """What to merge, and how."""
 
@@ -142,6 +149,7 @@ class MergeBody(Body):
     dry_run: bool = False
     message: str | None = None
     metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
+    same_as: list[SameRuleBody] | None = Field(None, description="What finds one thing under two ids.")
 
 
 class RebaseBody(Body):
@@ -151,6 +159,20 @@ class RebaseBody(Body):
     strategy: MergeStrategy = "entity"
     resolutions: list[dict[str, Any]] | None = None
     dry_run: bool = False
+
+
+class UndoBody(Body):
+    """Whose commits are taken back from a branch."""
+
+    actor: str
+    since: str | None = Field(None, description="What this commit has stays.")
+    where: dict[str, str] | None = Field(None, description="What the metadata of the commits must say.")
+    branch: str | None = None
+    strategy: MergeStrategy | None = None
+    resolutions: list[dict[str, Any]] | None = None
+    dry_run: bool = False
+    message: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
 
 
 class PickBody(Body):
@@ -235,6 +257,20 @@ class EntityResetBody(Body):
     metadata: dict[str, str] | None = None
 
 
+class CombineBody(Body):
+    """Nodes that are the same thing: which of them stays, and whose values it gets."""
+
+    type: str
+    keep: str = Field(description="The id that stays.")
+    drop: list[str] = Field(description="The ids that go; their edges are moved.")
+    values: SameValues = "fill"
+    properties: dict[str, Any] | None = Field(None, description="Set, whatever the nodes had.")
+    resolutions: list[dict[str, Any]] | None = None
+    branch: str | None = None
+    message: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
+
+
 class ProtectionBody(Body):
     """What proposals into a branch need."""
 
@@ -253,6 +289,7 @@ class ProposalBody(Body):
     checks: list[str] = Field([], description="Names of stored queries that must return no rows.")
     strategy: MergeStrategy = "entity"
     metadata: dict[str, str] | None = Field(None, description="Noted in the commit of the merge.")
+    same_as: list[SameRuleBody] | None = Field(None, description="What finds one thing under two ids.")
 
 
 class CommentBody(Body):

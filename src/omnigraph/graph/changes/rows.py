@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -58,6 +58,21 @@ class ChangedRows:
 
     def __len__(self) -> int:
         return len(self.inserted) + len(self.deleted) + len(self.updated)
+
+    def only(self, is_wanted: Callable[[pa.Array], pa.Array]) -> ChangedRows:
+        """Return the changes to some of the entities."""
+        inserted, updated, deleted = (is_wanted(ids) for ids in (self.inserted, self.updated, self.deleted))
+        masks = [np.asarray(mask.to_numpy(zero_copy_only=False)) for mask in (inserted, updated, deleted)]
+        old, new = self.updated_rows
+        return replace(
+            self,
+            inserted=self.inserted.filter(inserted),
+            inserted_rows=self.inserted_rows[masks[0]],
+            updated=self.updated.filter(updated),
+            updated_rows=(old[masks[1]], new[masks[1]]),
+            deleted=self.deleted.filter(deleted),
+            deleted_rows=self.deleted_rows[masks[2]],
+        )
 
     def before_images(self, ids: pa.Array) -> pa.Table:
         """Return the older rows of deleted or updated ids, in the order asked for; blobs as bytes."""

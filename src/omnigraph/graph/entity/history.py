@@ -16,6 +16,7 @@ from omnigraph.base.choices import ChangeOp
 from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.changes.descent import is_staged_on
 from omnigraph.graph.changes.model import Json
+from omnigraph.graph.entity.made_one import find_kept, list_gone
 from omnigraph.graph.entity.stored import EntityAddress, StoredEntity, find_entity
 from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.lineage import Ancestry
@@ -41,9 +42,14 @@ class EntityChange:
     """The properties, and the ends of an edge, before the commit; None where it was not there."""
     after: Json | None
     """The same after the commit."""
+    went_into: str | None = None
+    """The id of the node that it is the same thing as, and went into."""
+    took_in: tuple[str, ...] = ()
+    """The ids of nodes that went into it."""
 
     def __repr__(self) -> str:
         what = f" {', '.join(self.changed)}" if self.changed else ""
+        what += f" into {self.went_into!r}" if self.went_into is not None else ""
         return f"EntityChange({self.op}{what}; {self.commit!r})"
 
 
@@ -56,11 +62,18 @@ class EntityStep:
     newer: StoredEntity | None
     merged: StoredEntity | None = None
     """The same on the branch that the commit merged."""
+    went_into: str | None = None
+    """What it went into, where the commit says that it is the same thing."""
+    took_in: tuple[str, ...] = ()
+    merged_record: CommitRecord | None = None
+    """The commit of the branch that the commit merged, if it is seen."""
 
     @cached_property
     def came_by_merge(self) -> bool:
         """Whether the commit only brought over what the merged branch has."""
-        return self.merged is not None and self.newer is not None and not self.newer.list_changed(self.merged)
+        if self.newer is None:
+            return self.merged_record is not None and self.merged is None
+        return self.merged is not None and not self.newer.list_changed(self.merged)
 
     def describe(self) -> EntityChange:
         """Return the step as users see it."""
@@ -68,11 +81,13 @@ class EntityStep:
         changed = () if older is None or newer is None else tuple(newer.list_changed(older))
         return EntityChange(
             Commit.of(self.record),
-            "insert" if older is None else "delete" if newer is None else "update",
+            "delete" if newer is None else "insert" if older is None else "update",
             changed,
             self.came_by_merge,
             None if older is None else older.image,
             None if newer is None else newer.image,
+            self.went_into,
+            self.took_in,
         )
 
 
@@ -107,8 +122,10 @@ def list_steps(
         yield change
         if change.merged is not None:
             push(walk.origin(change.merged))
+        elif change.newer is None and change.merged_record is not None:
+            push(walk.deletion(change.merged_record))
         if change.older is not None:
-            if not change.came_by_merge:
+            if change.newer is None or not change.came_by_merge:
                 push(walk.origin(change.older))
         elif earlier and change.merged is None:
             push(walk.deletion(change.record))
@@ -140,7 +157,8 @@ class _Walk:
                 older = self.find(parent)
                 newer = self._at(record, known)
                 if older is None or newer.list_changed(older):
-                    return EntityStep(record, older, newer, self._find_merged(record))
+                    took_in = list_gone(record.metadata, self._key)
+                    return EntityStep(record, older, newer, self._find_merged(record), None, took_in)
                 known = older
             record = parent
         return EntityStep(record, None, self._at(record, known))
@@ -150,10 +168,13 @@ class _Walk:
         record, tables = absent, absent.tables
         while (parent := self._parent(record)) is not None:
             table, former = tables.get(self._key.identity), parent.tables.get(self._key.identity)
+            went_into = find_kept(record.metadata, self._key)
             if former is not None and (table is None or table.pin.path != former.pin.path):
                 older = self.find(parent)
-                if older is not None:
-                    return EntityStep(record, older, None)
+                if older is not None or went_into is not None:
+                    merged = self._see_merged(record)
+                    there = self.find(merged) if merged is not None else None
+                    return EntityStep(record, older, None, there, went_into, (), merged)
             record, tables = parent, parent.tables
         return None
 
@@ -161,11 +182,16 @@ class _Walk:
         return self._past.at(record.parent) if record.parent is not None else None
 
     def _find_merged(self, record: CommitRecord) -> StoredEntity | None:
+        merged = self._see_merged(record)
+        return self.find(merged) if merged is not None else None
+
+    def _see_merged(self, record: CommitRecord) -> CommitRecord | None:
+        """Return what a commit merged, if there is still such a commit, and it may be seen."""
         ref = record.merged_parent
         merged = self._past.at(ref) if ref is not None else None
-        if merged is not None and self._access is not None and not self._access.sees(merged):
-            return None
-        return self.find(merged) if merged is not None else None
+        return (
+            None if merged is None or (self._access is not None and not self._access.sees(merged)) else merged
+        )
 
     def _at(self, record: CommitRecord, known: StoredEntity) -> StoredEntity:
         """Return an entity at a commit from which on it has stayed as it is known."""

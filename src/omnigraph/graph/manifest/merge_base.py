@@ -64,6 +64,14 @@ def count_apart(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> tup
     return logical.count(_OURS), logical.count(_THEIRS)
 
 
+def list_apart(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> list[CommitRecord]:
+    """Return the commits that one head has and the other does not, newest first."""
+    walk = _AncestorWalk(lineage.Ancestry(chains))
+    walk.paint(ours, theirs)
+    found = [walk.records[commit] for commit, colour in walk.colours.items() if colour == _OURS]
+    return sorted(found, key=lambda record: (record.seq, record.created_at, record.commit), reverse=True)
+
+
 @dataclass
 class _AncestorWalk:
     """History painted from two heads, newest first, no further than where both colours have met."""

@@ -15,7 +15,7 @@ from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.lineage import Ancestry
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import same_schema
-from omnigraph.graph.merge.conflicts import ConflictCause, MergeConflict
+from omnigraph.graph.merge.conflicts import ConflictCause, ConflictKind, MergeConflict
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.opening import Core
 
@@ -60,6 +60,8 @@ class ConflictCauses:
         """Return the last commit of a side that changed what the conflict is about."""
         table = self._catalog.table(f"{conflict.entity_kind}:{conflict.type_name}")
         ids = (conflict.entity_id,) if conflict.entity_id is not None else conflict.entities[:1]
+        if conflict.kind == ConflictKind.POSSIBLE_DUPLICATE and side is self._sides.ours:
+            ids = conflict.entities[1:]
         if table is None or not ids:
             return None
         key = EntityAddress(table_identity(table), ids[0])

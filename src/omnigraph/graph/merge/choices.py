@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -36,6 +36,21 @@ class Choices:
     def of(self, identity: str) -> Mapping[str, Choice]:
         """Return what is settled in a table."""
         return self._chosen.get(identity, {})
+
+    def put(self, identity: str, id_: str, images: ThreeWayRow, row: Row | None) -> None:
+        """Settle an entity as `row`."""
+        self._chosen.setdefault(identity, {})[id_] = Choice(images, row)
+
+    def look_up(self, identity: str, ids: Collection[str]) -> dict[str, Choice]:
+        """Return entities as they are settled now; those that no commit has and nobody made are left out."""
+        chosen, found = self.of(identity), {}
+        table = self.table(identity)
+        images = table.images(pa.array(sorted(id_ for id_ in ids if id_ not in chosen), pa.string()))
+        for id_, three in images.items():
+            settled = table.settle_entity(id_, three, self.strategy, self.answers)
+            if isinstance(settled, Choice):
+                found[id_] = settled
+        return found | {id_: chosen[id_] for id_ in ids if id_ in chosen}
 
     def force(self) -> None:
         """Settle the entities that an answer names and that are in no conflict by themselves."""

@@ -43,7 +43,7 @@ class Disagreed:
     """What is settled all the same; an answer is about the properties that are not here."""
 
 
-class _Clash(Exception):
+class RuleClash(Exception):
     """A rule of a property gives no value that can be stored."""
 
 
@@ -99,8 +99,10 @@ def _apply_rules(
             clashes += [name] if both else []
         elif both:
             try:
-                row[name] = _by_rule(declared, rule, base[name] if base else None, ours[name], theirs[name])
-            except _Clash:
+                row[name] = value_by_rule(
+                    declared, rule, base[name] if base else None, ours[name], theirs[name]
+                )
+            except RuleClash:
                 clashes.append(name)
         else:
             row[name] = _one_changed_value(base, ours, theirs, name)
@@ -136,7 +138,7 @@ def _one_changed_value(base: Row | None, ours: Row, theirs: Row, name: str) -> A
     return theirs[name] if base is not None and same(ours[name], base[name]) else ours[name]
 
 
-def _by_rule(item: Property, rule: str, base: Any, ours: Any, theirs: Any) -> Any:
+def value_by_rule(item: Property, rule: str, base: Any, ours: Any, theirs: Any) -> Any:
     """Return what the rule of a property makes of two changes; a value that is missing counts for nothing."""
     if rule in ("ours", "theirs"):
         return ours if rule == "ours" else theirs
@@ -151,7 +153,7 @@ def _sum(type_: PropertyType, base: Any, ours: Any, theirs: Any) -> Any:
     try:
         return accept(ours + theirs - base, type_)
     except Refused:
-        raise _Clash from None
+        raise RuleClash from None
 
 
 def _union(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:

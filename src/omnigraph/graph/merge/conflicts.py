@@ -33,6 +33,7 @@ class ConflictKind(StrEnum):
     UNIQUE_VIOLATION = "UniqueViolation"
     CARDINALITY_VIOLATION = "CardinalityViolation"
     VALUE_CONSTRAINT_VIOLATION = "ValueConstraintViolation"
+    POSSIBLE_DUPLICATE = "PossibleDuplicate"
     SCHEMA_DIVERGED = "SchemaDiverged"
     QUERY_DIVERGED = "QueryDiverged"
     QUERY_BROKEN = "QueryBroken"

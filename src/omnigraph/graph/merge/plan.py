@@ -21,12 +21,17 @@ from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict, in_order
 from omnigraph.graph.merge.integrity import Broken, entities_of, entity_of, kind_of, violations
 from omnigraph.graph.merge.resolutions import Resolutions
+from omnigraph.graph.merge.same.changed import find_last_change
+from omnigraph.graph.merge.same.rules import Combined, SameRule
+from omnigraph.graph.merge.same.settle import SameThings
 from omnigraph.graph.merge.schemas.decide import decide_schema
 from omnigraph.graph.merge.schemas.queries import decide_queries
 from omnigraph.graph.merge.schemas.rules import asks_for_more
 from omnigraph.graph.merge.schemas.stored import stored_rows
 from omnigraph.graph.merge.sides import Sides, TableOutcome, fates, same_content
 from omnigraph.graph.merge.tables import MergeCounts, TableMerge, TargetRows
+from omnigraph.graph.merge.undo.select import Undone
+from omnigraph.graph.merge.undo.settle import Undoing
 from omnigraph.graph.opening import Core
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problem
@@ -43,8 +48,17 @@ class Options:
     answers: Resolutions = field(default_factory=Resolutions)
     in_steps: bool = False
     """Whether this is one commit of several, and an answer may be for another one of them."""
+    same: tuple[SameRule, ...] = ()
+    """What finds two ids of one thing."""
+    undone: tuple[Undone, ...] = ()
+    """The commits that are taken back, whatever they have changed."""
     access: ActorAccess | None = None
     """What the user may see of the history that conflicts tell of; None for all of it."""
+
+    @property
+    def looks_at_entities(self) -> bool:
+        """Whether entities are looked at that are in no conflict by themselves."""
+        return bool(self.answers.forced or self.answers.same or self.same or self.undone)
 
 
 @dataclass(frozen=True)
@@ -66,6 +80,7 @@ class MergePlan:
     """Keys of tables that the target loses."""
     queries: QuerySet | None = None
     """The stored queries that the target gets; None when it keeps its own."""
+    combined: Combined = field(default_factory=Combined)
 
 
 def fast_forward(core: Core, sides: Sides) -> MergePlan:
@@ -127,16 +142,31 @@ class _Planning:
             self._table,
             options.in_steps,
         )
+        self._duplicates = SameThings(
+            self._choices,
+            self._stored,
+            options.same,
+            partial(find_last_change, core, (sides.ours, sides.theirs)),
+        )
 
     def plan(self) -> MergePlan:
         """Gather structural conflicts; without any, check the rules, settle what is answered, and again."""
         self._compare()
         self._choices.force()
+        conflicts = Undoing(self._core, self._choices, self._options.undone).settle()
+        if conflicts:
+            return self._refuse(conflicts, {})
+        has_looked = not self._duplicates.is_asked_for
         while True:
             deltas, whole, conflicts = self._merge_rows()
             if conflicts:
                 return self._refuse(conflicts, self._counts)
             checked = {**self._take_over(whole), **deltas, **self._look_at_all(deltas, whole)}
+            if not has_looked:
+                has_looked, conflicts = True, self._duplicates.settle(checked)
+                if conflicts:
+                    return self._refuse(conflicts, self._counts)
+                continue
             found = violations(self._catalog, checked, whole, self._stored)
             conflicts = self._as_conflicts(found)
             left = self._choices.settle_answered(conflicts)
@@ -244,6 +274,7 @@ class _Planning:
             deltas=staged,
             standing=self._standing,
             drops=_drops(self._sides.ours, self._types),
+            combined=self._duplicates.combined,
         )
 
     def _refuse(self, conflicts: list[MergeConflict], counts: Mapping[str, MergeCounts]) -> MergePlan:

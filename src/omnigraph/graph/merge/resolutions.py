@@ -29,6 +29,8 @@ _MEMBERS = (
     "entity_id",
     "take",
     "image",
+    "same_as",
+    "values",
     "message",
     "properties",
     "entities",
@@ -48,6 +50,24 @@ class Take(StrEnum):
     OURS = "ours"
     THEIRS = "theirs"
     CUSTOM = "custom"
+    SAME = "same"
+    """It is the same thing as another one, which stays."""
+    DIFFERENT = "different"
+    """It is not: both stay."""
+
+
+_ABOUT_DUPLICATES = (Take.SAME, Take.DIFFERENT)
+
+
+class ValuesOfOne(StrEnum):
+    """Whose values one thing gets that had two ids."""
+
+    FILL = "fill"
+    """Those of what stays; where it has none, those of what goes."""
+    KEEP = "keep"
+    """Those of what stays."""
+    NEWEST = "newest"
+    """Those of what was changed last; where it has none, those of the other."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +83,9 @@ class Resolution:
     """The image to take with `custom`; None deletes the entity."""
     seen: Mapping[str, Image | None] | None = None
     """The images that the answer was given for, when it says so."""
+    same_as: str | None = None
+    """With `same`, the id of what stays."""
+    values: ValuesOfOne = ValuesOfOne.FILL
 
     def is_for(self, conflict: MergeConflict) -> bool:
         """Return whether this answers a conflict."""
@@ -72,6 +95,8 @@ class Resolution:
             and self.type_name in (ANY, conflict.type_name)
             and (self.entity_id is None or self.entity_id == conflict.entity_id)
             and (conflict.entity_kind not in _DEFINITIONS or self._is_about(conflict))
+            and (self.take in _ABOUT_DUPLICATES) is (conflict.kind == ConflictKind.POSSIBLE_DUPLICATE)
+            and (self.entity_id is None or self.same_as in (None, *conflict.entities[1:]))
         )
 
     def _is_about(self, conflict: MergeConflict) -> bool:
@@ -82,7 +107,17 @@ class Resolution:
     def is_forced(self) -> bool:
         """Whether this names an entity that need not be in conflict by itself to be settled so."""
         is_named = self.entity_id is not None and ANY not in (self.type_name, self.entity_kind)
-        return is_named and self.kind == ANY and self.entity_kind not in _DEFINITIONS
+        return (
+            is_named
+            and self.kind == ANY
+            and self.entity_kind not in _DEFINITIONS
+            and self.take not in _ABOUT_DUPLICATES
+        )
+
+    @property
+    def makes_one(self) -> bool:
+        """Whether this names two entities that become one, whoever has found them."""
+        return self.take is Take.SAME and self.entity_id is not None and self.same_as is not None
 
     @property
     def rank(self) -> tuple[bool, bool, bool]:
@@ -102,7 +137,8 @@ class Resolution:
             and (self.entity_id, self.kind, self.seen) == (other.entity_id, other.kind, other.seen)
             and _overlap(self.entity_kind, other.entity_kind)
             and _overlap(self.type_name, other.type_name)
-            and (self.take, self.image) != (other.take, other.image)
+            and (self.take in _ABOUT_DUPLICATES) is (other.take in _ABOUT_DUPLICATES)
+            and (self.take, self.image, self.same_as) != (other.take, other.image, other.same_as)
         )
 
 
@@ -119,6 +155,11 @@ class Resolutions:
     def forced(self) -> list[Resolution]:
         """The answers for entities that need not be in conflict by themselves."""
         return [answer for answer in self._answers if answer.is_forced]
+
+    @property
+    def same(self) -> list[Resolution]:
+        """The answers that make one thing of two."""
+        return [answer for answer in self._answers if answer.makes_one]
 
     def answer(self, conflict: MergeConflict) -> Resolution | None:
         """Return the answer to a conflict, if there is one; where its own is stale, a rule is none."""
@@ -244,21 +285,19 @@ def _read(place: int, item: Any) -> Resolution | None:
     if not isinstance(item, Mapping):
         raise BadInput(f"resolution {place + 1} is not an object", place=place)
     _refuse_unknown(item, _MEMBERS, f"resolution {place + 1}")
-    if item.get("take") is None:
+    if (said := take_of(item)) is None:
         return None  # a conflict of a saved list that nobody has answered yet
     try:
-        take = Take(item["take"])
+        take = Take(said)
     except ValueError:
         words = ", ".join(Take)
-        raise BadInput(
-            f"resolution {place + 1} takes {item['take']!r}: use one of {words}", place=place
-        ) from None
+        raise BadInput(f"resolution {place + 1} takes {said!r}: use one of {words}", place=place) from None
     if take is Take.CUSTOM and "image" not in item:
         raise BadInput(f"resolution {place + 1} takes a custom image and has no `image`", place=place)
     for member in ("image", *_SIDES):
         _check_image(item.get(member), member, place)
     seen = {side: item[side] for side in _SIDES if side in item}
-    return Resolution(
+    found = Resolution(
         take,
         _text(item, "kind", place, tuple(ConflictKind)),
         _text(item, "entity_kind", place, ("node", "edge", *_DEFINITIONS)),
@@ -266,7 +305,48 @@ def _read(place: int, item: Any) -> Resolution | None:
         None if item.get("entity_id") is None else _text(item, "entity_id", place),
         item.get("image"),
         seen or None,
+        None if same_as_of(item) is None else _text({"same_as": same_as_of(item)}, "same_as", place),
+        _values(item, place),
     )
+    if take is Take.SAME and found.entity_id is not None:
+        _check_pair(found, place)
+    return found
+
+
+def take_of(item: Mapping[str, Any]) -> Any:
+    """Return what an answer takes; one that only says what it is the same as takes that."""
+    if "take" not in item and item.get("same_as") is not None:
+        return Take.SAME.value
+    return item.get("take")
+
+
+def same_as_of(item: Mapping[str, Any]) -> Any:
+    """Return what an answer says that an entity is the same as; of a conflict, what it was told with."""
+    named = item.get("entities")
+    if item.get("same_as") is None and isinstance(named, Sequence) and take_of(item) == Take.SAME:
+        return next(iter(named[1:2]), None)
+    return item.get("same_as")
+
+
+def _check_pair(answer: Resolution, place: int) -> None:
+    """Refuse an answer that does not name two nodes of one type."""
+    where = f"resolution {place + 1}"
+    if answer.same_as is None:
+        raise BadInput(f"{where} says that {answer.entity_id!r} is the same: say as what, in `same_as`")
+    if answer.type_name == ANY or answer.entity_kind not in (ANY, "node"):
+        raise BadInput(f"{where} makes one node of two: name the `type_name` of both", place=place)
+    if answer.entity_id == answer.same_as:
+        raise BadInput(f"{where} says that {answer.entity_id!r} is the same as itself", place=place)
+
+
+def _values(item: Mapping[str, Any], place: int) -> ValuesOfOne:
+    try:
+        return ValuesOfOne(item.get("values") or ValuesOfOne.FILL)
+    except ValueError:
+        words = ", ".join(ValuesOfOne)
+        raise BadInput(
+            f"resolution {place + 1}: values is {item['values']!r}: use one of {words}", place=place
+        ) from None
 
 
 def _check_image(image: Any, member: str, place: int) -> None:

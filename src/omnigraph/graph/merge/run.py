@@ -16,8 +16,10 @@ from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import MergeConflict
 from omnigraph.graph.merge.plan import Options
 from omnigraph.graph.merge.resolutions import read_resolutions
+from omnigraph.graph.merge.same.rules import read_rules
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.merge.tables import MergeCounts
+from omnigraph.graph.merge.undo.select import UndoWanted, select_commits
 from omnigraph.graph.merge.work import CHANGES, Choose, MergeWork
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.outcome import Published
@@ -43,6 +45,8 @@ class Merge:
     """Only in a dry run; otherwise conflicts are an error."""
     branch_deleted: bool = False
     branch_delete_error: str | None = None
+    edges: tuple[int, ...] = ()
+    """Where nodes were made one: how many edges were moved, folded into others, and gone as loops."""
 
     def __repr__(self) -> str:
         each = self.counts.values()
@@ -62,13 +66,15 @@ class Merge:
         return html_table(("table", "inserted", "updated", "deleted"), rows, note)
 
 
-def options(strategy: str, resolutions: Any, access: ActorAccess | None = None) -> Options:
+def options(
+    strategy: str, resolutions: Any, access: ActorAccess | None = None, same_as: Any = None
+) -> Options:
     """Return the options that a user gave, checked."""
     try:
         chosen = Strategy(strategy)
     except ValueError:
         raise BadInput(f"strategy is {strategy!r}: use one of {', '.join(Strategy)}") from None
-    return Options(chosen, read_resolutions(resolutions), access=access)
+    return Options(chosen, read_resolutions(resolutions), same=read_rules(same_as), access=access)
 
 
 def merge_branch(
@@ -144,11 +150,59 @@ def reset_branch(core: Core, target: CommitRecord, request: CommitRequest, dry_r
     return _run(core, work, target.commit, request, dry_run)
 
 
+def undo_commits(
+    core: Core, wanted: UndoWanted, request: CommitRequest, chosen: Options, dry_run: bool
+) -> Merge:
+    """Take back what an actor has done, as one commit; what others have done since stays.
+
+    Which commits these are is fixed when it begins.
+    """
+    head = core.truth.state(request.branch).head
+    undone = select_commits(core, head, wanted)
+    noted = {**request.metadata, "revert.actor": wanted.actor, "revert.commits": str(len(undone))}
+    name = f"the undoing of {len(undone)} commits of {wanted.actor!r}"
+    work = MergeWork(
+        core,
+        "revert",
+        name,
+        f"branch {request.branch!r}",
+        lambda: lambda ours: Sides(ours, ours, ours),
+        replace(chosen, undone=undone),
+        two_parents=False,
+        guard=request.guard,
+    )
+    return _run(core, work, name, replace(request, metadata=noted), dry_run)
+
+
+def combine_nodes(
+    core: Core,
+    named: str,
+    stays: str,
+    request: CommitRequest,
+    chosen: Options,
+    look: Callable[[CommitRecord], None],
+) -> Merge:
+    """Make one of nodes that are the same thing: a merge of a branch with itself, whose answers say which.
+
+    `look` refuses a state of the branch at which one of them is not there.
+    """
+
+    def choose(ours: CommitRecord) -> Sides:
+        look(ours)
+        return Sides(ours, ours, ours)
+
+    work = MergeWork(
+        core, "combine", named, stays, lambda: choose, chosen, two_parents=False, guard=request.guard
+    )
+    return _run(core, work, named, request, dry_run=False)
+
+
 def _again(first: Published, source: str, request: CommitRequest) -> Merge:
     """Return what a merge did that was made before, under the same idempotency key."""
     told = first.answer
     counts = {key: MergeCounts(*numbers) for key, numbers in told.get("counts", {}).items()}
-    return Merge(told["outcome"], first.commit, source, request.branch, told["base"], counts)
+    merged = Merge(told["outcome"], first.commit, source, request.branch, told["base"], counts)
+    return replace(merged, edges=tuple(told.get("edges", ())))
 
 
 def run_merge(core: Core, work: MergeWork, source: str, request: CommitRequest) -> Merge:
@@ -180,4 +234,5 @@ def _run(core: Core, work: MergeWork, source: str, request: CommitRequest, dry_r
         plan.sides.base.commit,
         plan.counts,
         plan.conflicts,
+        edges=plan.combined.edges if plan.combined.pairs else (),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -192,6 +192,17 @@ class TableMerge:
             rows = pa.concat_tables([kept, rows])
         return replace(self._delta(rows, []), replaces=True)
 
+    def changed_columns(self, by_theirs: bool, names: Sequence[str]) -> pa.Table:
+        """Return the ids of what a side has inserted or updated, with some columns of the result."""
+        is_onto = by_theirs is self._sides.on_theirs
+        found, version = (self.changes_here, self.onto) if is_onto else (self.changes_there, self.other)
+        ids = pa.concat_arrays([found.inserted, found.updated])
+        if version is None or not len(ids):
+            return schema_of_images(self.type).empty_table().select(["id", *names])
+        if version.type == self.type:
+            return found.after_columns(ids, ["id", *names])
+        return self._in_columns_here(found.after_images(ids), version).select(["id", *names])
+
     def counts_of(self, changes: ChangedRows) -> MergeCounts:
         """Return how many rows a side has changed."""
         return MergeCounts(len(changes.inserted), len(changes.updated), len(changes.deleted))
@@ -212,7 +223,7 @@ class TableMerge:
         found = self.classify(images, strategy)
         if isinstance(found, Settled):
             return Choice(images, found.row)
-        conflict = self._conflict(found, id_, images)
+        conflict = self.conflict(found, id_, images)
         answer = answers.answer(conflict)
         if answer is None:
             return answers.describe_left(conflict)
@@ -327,7 +338,8 @@ class TableMerge:
                 alone[0 if stood is None else 2 if choice.row is None else 1] += 1
         return MergeCounts(*alone)
 
-    def _conflict(self, found: Disagreed, id_: str, images: ThreeWayRow) -> MergeConflict:
+    def conflict(self, found: Disagreed, id_: str, images: ThreeWayRow) -> MergeConflict:
+        """Return a disagreement about an entity as it is told."""
         name = f"{self.type.kind} {self.type.name} '{id_}'"
         message = {
             ConflictKind.DIVERGENT_INSERT: f"both sides added {name}, differently",

@@ -96,7 +96,7 @@ class MergeWork:
         outcome = outcome_of(sides.base, sides.ours, sides.theirs) if self._two_parents else Outcome.MERGED
         if outcome is Outcome.UP_TO_DATE:
             return MergePlan(sides, outcome)
-        if outcome is Outcome.FAST_FORWARD and not self._options.answers.forced:
+        if outcome is Outcome.FAST_FORWARD and not self._options.looks_at_entities:
             return fast_forward(self._core, sides)
         return plan_merge(self._core, sides, self._options, base)
 
@@ -104,21 +104,26 @@ class MergeWork:
         """Return what kind of merge it was, from which base, and what it changed."""
         assert self.plan is not None
         counts = {key: astuple(count) for key, count in self.plan.counts.items()}
+        one = self.plan.combined
         return {
             "outcome": self.plan.outcome.value,
             "base": self.plan.sides.base.commit,
             "counts": {key: list(numbers) for key, numbers in counts.items()},
+            **({"edges": list(one.edges)} if one.pairs else {}),
         }
 
     def metadata(self) -> Mapping[str, str]:
         """Return what the commit of a merge of branches notes: its kind, and how much it changed."""
-        if self.plan is None or not self._two_parents:
+        if self.plan is None:
             return {}
+        if not self._two_parents:
+            return self.plan.combined.note()
         counts = self.plan.counts.values()
         noted = {name: sum(getattr(count, name) for count in counts) for name in CHANGES}
         return {
             "merge.outcome": self.plan.outcome.value,
             **{f"merge.{name}": str(number) for name, number in noted.items()},
+            **self.plan.combined.note(),
         }
 
     def apply(self, base: WriteBase) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from omnigraph.base.errors import BadInput, NotFound
-from omnigraph.graph.merge.conflicts import CAUSES, MergeConflict
-from omnigraph.graph.merge.resolutions import read_resolutions
+from omnigraph.graph.merge.conflicts import CAUSES, ConflictKind, MergeConflict
+from omnigraph.graph.merge.resolutions import Take, read_resolutions, same_as_of, take_of
 from omnigraph.graph.opening import Core
 from omnigraph.graph.proposals.describe import plan_proposal
 from omnigraph.graph.proposals.fold import ProposalFacts, place_of
@@ -28,9 +28,17 @@ def read_answers(given: Sequence[Any]) -> list[dict[str, Any]]:
         data = item.to_json() if isinstance(item, MergeConflict) else item
         if not isinstance(data, Mapping):
             raise BadInput(f"a resolution is {item!r}: it must be an object")
-        answers.append({name: value for name, value in as_json(dict(data)).items() if name not in _NOT_KEPT})
+        answers.append(_keep(as_json(dict(data))))
     read_resolutions([answer for answer in answers if answer.get("take") is not None])
     return answers
+
+
+def _keep(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is kept of an answer; what it says of two ids is said in full."""
+    kept = {name: value for name, value in answer.items() if name not in _NOT_KEPT}
+    if (same_as := same_as_of(answer)) is not None and take_of(answer) == Take.SAME:
+        kept |= {"take": Take.SAME.value, "same_as": same_as}
+    return kept
 
 
 def complete_answers(
@@ -62,9 +70,12 @@ def _complete(answer: dict[str, Any], shown: Sequence[MergeConflict]) -> dict[st
     """Return an answer to one conflict with its place and its images; a rule is left as it is."""
     if answer.get("entity_id") is None:
         return answer
+    about_two = answer.get("take") in (Take.SAME, Take.DIFFERENT)
     for conflict in shown:
         told = conflict.to_json()
-        if all(answer.get(name) in (None, "*", told[name]) for name in _PLACE):
+        if about_two is (conflict.kind == ConflictKind.POSSIBLE_DUPLICATE) and all(
+            answer.get(name) in (None, "*", told[name]) for name in _PLACE
+        ):
             place = {name: told[name] for name in _PLACE}
             images = {} if any(side in answer for side in _SIDES) else {side: told[side] for side in _SIDES}
             return {**answer, **place, **as_json(images)}

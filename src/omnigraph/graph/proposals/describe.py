@@ -72,6 +72,7 @@ def describe_proposal(desk: ProposalDesk, stored: StoredProposal) -> Proposal:
         checks=tuple(from_plain(CheckResult, check) for check in facts.last_checks),
         resolutions=tuple(facts.answers),
         metadata=facts.metadata,
+        same_as=tuple(facts.same_as),
         merged_commit=merged.get("commit"),
         events=list_events(stored),
     )

@@ -85,7 +85,7 @@ class ProposalFacts:
 
     @property
     def same_as(self) -> Sequence[Mapping[str, Any]]:
-        """Which entities of the two sides are the same thing."""
+        """The rules that find one thing under two ids."""
         return tuple(self.created.facts.get("same_as", ()))
 
     @property

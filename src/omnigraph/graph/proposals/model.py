@@ -113,6 +113,8 @@ class Proposal:
     """The saved answers to conflicts."""
     metadata: Mapping[str, str] = field(default_factory=dict)
     """Noted in the commit of the merge."""
+    same_as: tuple[Mapping[str, Any], ...] = ()
+    """The rules that find one thing under two ids."""
     merged_commit: str | None = None
     events: tuple[ProposalEvent, ...] = ()
 

@@ -97,7 +97,7 @@ class ProposalMerge(MergeWork):
 
 def options_of(facts: ProposalFacts) -> Options:
     """Return how a proposal is merged: its strategy, and the saved answers."""
-    return options(facts.strategy, list(facts.answers) or None)
+    return options(facts.strategy, list(facts.answers) or None, same_as=facts.same_as)
 
 
 def reasons_of_checks(checks: Sequence[CheckResult]) -> tuple[Reason, ...]:

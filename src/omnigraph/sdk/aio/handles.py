@@ -15,6 +15,7 @@ from omnigraph.sdk.aio.threads import Threads
 from omnigraph.sdk.aio.twins import make_twin
 from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.entities.blob import BlobHandle
+from omnigraph.sdk.entities.entities import Entities
 from omnigraph.sdk.entities.entity import Entity
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.opening import init, open
@@ -40,7 +41,7 @@ AsyncGraph = make_twin(
     Graph,
     "AsyncGraph",
     plain=("uri", "id", "branch", "actor", "read_only"),
-    parts=("branches", "commits", "tags", "schema", "queries", "changes", "proposals"),
+    parts=("branches", "commits", "tags", "schema", "queries", "changes", "proposals", "entities"),
     hidden=HIDDEN,
 )
 AsyncBranches = make_twin(Branches, "AsyncBranches")
@@ -49,6 +50,7 @@ AsyncTags = make_twin(Tags, "AsyncTags")
 AsyncSchema = make_twin(SchemaHandle, "AsyncSchema")
 AsyncQueries = make_twin(QueriesHandle, "AsyncQueries")
 AsyncChanges = make_twin(Changes, "AsyncChanges")
+AsyncEntities = make_twin(Entities, "AsyncEntities")
 AsyncProposals = make_twin(Proposals, "AsyncProposals")
 AsyncSnapshot = make_twin(
     Snapshot,

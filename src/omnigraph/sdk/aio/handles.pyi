@@ -16,6 +16,7 @@ from omnigraph.base.choices import (
     MergeStrategy,
     OnError,
     ReadEngine,
+    SameValues,
     SchemaMode,
     SourceFormat,
 )
@@ -55,6 +56,7 @@ from omnigraph.pipeline.jobs.stream import StreamWriter
 from omnigraph.policy.gate import Gate
 from omnigraph.policy.read_bundle import PolicySource
 from omnigraph.sdk.changes import Baseline
+from omnigraph.sdk.entities.entities import CombinedNodes
 from omnigraph.sdk.entities.entity import EdgeDirection
 from omnigraph.sdk.opening import SchemaInput
 from omnigraph.sdk.queries.handle import QueriesApply
@@ -72,6 +74,7 @@ class AsyncGraph:
     branches: AsyncBranches
     changes: AsyncChanges
     commits: AsyncCommits
+    entities: AsyncEntities
     id: str
     proposals: AsyncProposals
     queries: AsyncQueries
@@ -410,9 +413,11 @@ class AsyncBranches:
         message: str | None = None,
         idempotency_key: str | None = None,
         metadata: Mapping[str, str] | None = None,
+        same_as: Any = None,
     ) -> Merge:
         """Bring what a branch has done since its last common commit into another, as one commit.
 
+        `same_as` finds one thing under two ids: `{"type": "Person", "on": ["mail"]}`, or a list of such.
         Disagreements are a `MergeConflicts` error that carries all of them, and change nothing."""
         ...
 
@@ -513,15 +518,24 @@ class AsyncCommits:
 
     async def revert(
         self,
-        id: str,
+        id: str | None = None,
         branch: str | None = None,
-        strategy: MergeStrategy = "entity",
+        strategy: MergeStrategy | None = None,
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
         metadata: Mapping[str, str] | None = None,
+        *,
+        actor: str | None = None,
+        since: str | None = None,
+        where: Mapping[str, str] | None = None,
     ) -> Merge:
-        """Take the change of one commit back from a branch, as a new commit."""
+        """Take the change of one commit back from a branch, or all that an actor has done, as a new commit.
+
+        With `actor` these are the actor's commits that the branch has and the commit `since` has not, those
+        of merged branches among them, and with `where` those whose metadata has these values. What others
+        have changed since stays; the same property is a conflict. The strategy is `entity` for one commit,
+        and `property` for an actor's."""
         ...
 
     async def show(self, id: str) -> Commit:
@@ -668,6 +682,43 @@ class AsyncChanges:
         The stream is `spark.readStream.format("omnigraph").option("changes", …)`. Each block lands once."""
         ...
 
+class AsyncEntities:
+    """The nodes of a graph, as far as several of them are taken together."""
+
+    async def combine(
+        self,
+        type: str,
+        keep: str,
+        drop: str | Sequence[str],
+        *,
+        values: SameValues = "fill",
+        properties: Mapping[str, Any] | None = None,
+        resolutions: Any = None,
+        branch: str | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> CombinedNodes:
+        """Make one node of several that are the same thing, and move the edges of the others to it.
+
+        `values` says whose values it gets: `fill` takes those of the others where it has none, `keep` takes
+        nothing, `newest` takes those of what was changed last; `properties` are set whatever it had. Edges
+        that are the same then, by their key, become one, and edges between the nodes go. What breaks a rule
+        of the schema is a `MergeConflicts` error, and `resolutions` answers it."""
+        ...
+
+    async def find_same(
+        self,
+        type: str,
+        on: str | Sequence[str],
+        *,
+        branch: str | None = None,
+        snapshot: Pinned | AsyncSnapshot | str | None = None,
+        limit: int | None = None,
+    ) -> list[tuple[str, ...]]:
+        """Return the ids of nodes that have the same values of some properties, group by group."""
+        ...
+
 class AsyncProposals:
     """The proposals of a graph."""
 
@@ -705,12 +756,13 @@ class AsyncProposals:
         strategy: MergeStrategy = "entity",
         metadata: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
+        same_as: Any = None,
     ) -> Proposal:
         """Propose to merge a branch into another; nothing of either changes.
 
         `checks` are names of stored queries that must return no rows on the merged result, beside those that
         the target demands. `metadata` is noted in the commit of the merge. The same `idempotency_key` again
-        answers with the first proposal."""
+        answers with the first proposal. `same_as` finds one thing under two ids, as in a merge."""
         ...
 
     async def list(

@@ -105,7 +105,9 @@ class Entity:
         before is looked for as well: that takes a look at every older version of its type.
         """
         for step in islice(self._steps(earlier), limit):
-            yield replace(step.describe(), commit=self._snapshot._core.commit_of(step.record))
+            told = replace(step.describe(), commit=self._snapshot._core.commit_of(step.record))
+            # Who does not see all data is not told of nodes that may be hidden.
+            yield told if self._snapshot.sees_all else replace(told, went_into=None, took_in=())
 
     def blame(self) -> dict[str, Commit]:
         """Return for each property the commit that gave it the value that it has."""

@@ -16,6 +16,7 @@ from omnigraph.graph.manifest.record import CommitRecord, storable, storable_met
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.merge.resolutions import list_members
 from omnigraph.graph.merge.run import Merge, options
+from omnigraph.graph.merge.same.rules import read_rules
 from omnigraph.graph.proposals.answers import complete_answers, read_answers
 from omnigraph.graph.proposals.describe import describe_proposal, judge_proposal
 from omnigraph.graph.proposals.desk import ProposalDesk
@@ -64,12 +65,13 @@ class Proposals:
         strategy: MergeStrategy = "entity",
         metadata: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
+        same_as: Any = None,
     ) -> Proposal:
         """Propose to merge a branch into another; nothing of either changes.
 
         `checks` are names of stored queries that must return no rows on the merged result, beside those that
         the target demands. `metadata` is noted in the commit of the merge. The same `idempotency_key` again
-        answers with the first proposal.
+        answers with the first proposal. `same_as` finds one thing under two ids, as in a merge.
         """
         desk, (source, into) = self._open_desk(), (normalise(source), normalise(into))
         self._check_policy(_OPERATION, source, into)
@@ -89,6 +91,7 @@ class Proposals:
             "checks": [*_names("checks", checks)],
             "strategy": strategy,
             "metadata": dict(storable_metadata(metadata, limit)),
+            **({"same_as": rules} if (rules := _read_rules(same_as, state.head, desk)) else {}),
         }
         key = check_key(self._graph._key if idempotency_key is None else idempotency_key)
         id = new_ulid()
@@ -333,6 +336,14 @@ class Proposals:
         """Return how many approvals a branch needs because the policy protects it."""
         policy = self._graph.policy
         return int(policy is not None and policy.bundle.scope_of(branch) is BranchScope.PROTECTED)
+
+
+def _read_rules(same_as: Any, head: CommitRecord, desk: ProposalDesk) -> list[dict[str, Any]]:
+    """Return rules that find one thing under two ids, as they are stored; the source has their types."""
+    rules = read_rules(same_as)
+    for rule in rules:
+        rule.table(desk.core.catalog_at(head))
+    return [rule.to_json() for rule in rules]
 
 
 def _names(what: str, given: object) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from omnigraph.graph.merge.conflicts import MergeConflict
 from omnigraph.graph.merge.rebase import Rebase
 from omnigraph.graph.merge.resolutions import list_members
 from omnigraph.graph.merge.run import Merge
+from omnigraph.graph.merge.same.rules import read_rules
 from omnigraph.graph.tags import Tag
 from omnigraph.graph.write.integrity.json_values import as_json
 from omnigraph.sdk.remote.requests.transport import Transport, quoted
@@ -103,6 +104,7 @@ class RemoteBranches:
         message: str | None = None,
         idempotency_key: str | None = None,
         metadata: Mapping[str, str] | None = None,
+        same_as: Any = None,
     ) -> Merge:
         """Bring what a branch has done since its last common commit into another, as one commit."""
         body = {
@@ -113,6 +115,7 @@ class RemoteBranches:
             "message": message,
             "metadata": metadata,
             **merge_options(strategy, resolutions),
+            "same_as": rules_as_data(same_as),
         }
         done = self._transport.write("/branches/merge", body, idempotency_key)
         return decode(Merge, done)  # type: ignore[no-any-return]
@@ -157,6 +160,11 @@ def merge_options(strategy: str, resolutions: Any) -> dict[str, Any]:
     """Return how to merge, checked as a graph in process checks it."""
     merging.options(strategy, resolutions)
     return {"strategy": strategy, "resolutions": _as_data(resolutions)}
+
+
+def rules_as_data(same_as: Any) -> list[dict[str, Any]] | None:
+    """Return rules that find one thing under two ids, checked as a graph in process checks them."""
+    return None if same_as is None else [rule.to_json() for rule in read_rules(same_as)]
 
 
 def _as_data(resolutions: Any) -> Any:

@@ -26,6 +26,7 @@ from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress
 from omnigraph.graph.maintenance.verify.repair_report import Repair
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.remote.branches import RemoteBranches, RemoteTags
+from omnigraph.sdk.remote.entities import RemoteEntities
 from omnigraph.sdk.remote.history.changes import RemoteChanges
 from omnigraph.sdk.remote.history.commits import RemoteCommits
 from omnigraph.sdk.remote.proposals import RemoteProposals
@@ -61,6 +62,7 @@ class RemoteGraph(RemoteReads):
         self.schema = RemoteSchema(self._transport)
         self.queries = RemoteQueries(self._transport)
         self.proposals = RemoteProposals(self._transport)
+        self.entities = RemoteEntities(self._transport)
 
     @property
     def uri(self) -> str:

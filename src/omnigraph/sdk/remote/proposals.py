@@ -12,6 +12,7 @@ from omnigraph.graph.proposals.answers import read_answers
 from omnigraph.graph.proposals.model import Mergeability, Proposal, ProposalPage
 from omnigraph.sdk.proposals.entity_names import read_entity
 from omnigraph.sdk.proposals.handle import Proposals, check_state
+from omnigraph.sdk.remote.branches import rules_as_data
 from omnigraph.sdk.remote.requests.transport import Transport, quoted
 from omnigraph.wire.values import decode
 
@@ -38,6 +39,7 @@ class RemoteProposals:
         strategy: MergeStrategy = "entity",
         metadata: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
+        same_as: Any = None,
     ) -> Proposal:
         """Propose to merge a branch into another; nothing of either changes."""
         body = {
@@ -49,6 +51,7 @@ class RemoteProposals:
             "checks": list(checks),
             "strategy": strategy,
             "metadata": None if metadata is None else dict(metadata),
+            "same_as": rules_as_data(same_as),
         }
         return _proposal(self._transport.write("/proposals", body, idempotency_key))
 

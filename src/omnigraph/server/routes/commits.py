@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from omnigraph.base.choices import ChangeOp, EntityKind
 from omnigraph.base.errors import BadInput
-from omnigraph.server.bodies import PickBody
+from omnigraph.server.bodies import PickBody, UndoBody
 from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.loads import read_object
 from omnigraph.server.requests.paging import name_rest, read_rest
@@ -77,6 +77,13 @@ def show_changes(
     )
     version = found.changes[0].version if found.changes else None
     return {**encode(found.to_json()), "version": version}
+
+
+@router.post("/commits/revert")
+def revert_actor(call: GraphDep, headers: WriteDep, body: UndoBody) -> dict[str, Any]:
+    """Take back from a branch what an actor has done."""
+    found: dict[str, Any] = encode(call.open(headers=headers).commits.revert(**body.model_dump()))
+    return found
 
 
 @router.post("/commits/{commit}/revert")

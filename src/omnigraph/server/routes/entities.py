@@ -9,9 +9,9 @@ from fastapi import APIRouter, Depends, Query
 
 from omnigraph.base.errors import BadInput
 from omnigraph.sdk.entities.entity import EdgeDirection, Entity
-from omnigraph.server.bodies import EntityResetBody
+from omnigraph.server.bodies import CombineBody, EntityResetBody
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep
-from omnigraph.server.requests.paging import NextPage, name_rest, read_rest
+from omnigraph.server.requests.paging import NextPage, PageDep, name_rest, read_rest
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
@@ -103,3 +103,27 @@ def reset_entity(
     """Make a node or edge what it was at another commit, as one new commit."""
     entity = call.open(headers=headers).entity(type, id, branch=branch)
     return {"commit": entity.reset(**body.model_dump())}
+
+
+@router.post("/entities/combine")
+def combine_entities(call: GraphDep, headers: WriteDep, body: CombineBody) -> dict[str, Any]:
+    """Make one node of several that are the same thing, and move the edges of the others to it."""
+    given = body.model_dump(exclude={"type", "keep", "drop"})
+    found: dict[str, Any] = encode(
+        call.open(headers=headers).entities.combine(body.type, body.keep, body.drop, **given)
+    )
+    return found
+
+
+@router.get("/entities/same")
+def find_same_entities(
+    call: GraphDep,
+    type: str,
+    on: Annotated[list[str], Query()],
+    page: PageDep,
+    branch: str | None = None,
+    snapshot: str | None = None,
+) -> dict[str, Any]:
+    """Return the ids of nodes that have the same values of some properties, group by group."""
+    found = call.open().entities.find_same(type, on, branch=branch, snapshot=snapshot)
+    return page.cut("groups", encode(found), lambda group: (group[0],))

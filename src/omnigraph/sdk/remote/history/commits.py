@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from omnigraph.base.choices import ChangeOp, EntityKind, MergeStrategy
 from omnigraph.base.errors import BadInput
 from omnigraph.graph.changes.commit import CommitChanges
 from omnigraph.graph.changes.model import ChangeFilter
-from omnigraph.graph.handle_commits import Commits
-from omnigraph.graph.history import Commit
+from omnigraph.graph.handle_commits import Commits, check_reverted
+from omnigraph.graph.history import Commit, check_where
 from omnigraph.graph.merge.run import Merge
 from omnigraph.sdk.remote.history.decoding import read_commit_changes
 from omnigraph.sdk.remote.requests.transport import Transport, quoted
@@ -75,16 +76,30 @@ class RemoteCommits:
 
     def revert(
         self,
-        id: str,
+        id: str | None = None,
         branch: str | None = None,
-        strategy: MergeStrategy = "entity",
+        strategy: MergeStrategy | None = None,
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
         metadata: Mapping[str, str] | None = None,
+        *,
+        actor: str | None = None,
+        since: str | None = None,
+        where: Mapping[str, str] | None = None,
     ) -> Merge:
-        """Take the change of one commit back from a branch, as a new commit."""
-        return self._pick(id, "revert", branch, strategy, resolutions, dry_run, message, metadata)
+        """Take the change of one commit back from a branch, or all that an actor has done."""
+        from omnigraph.sdk.remote.branches import merge_options
+
+        check_reverted(id, actor, since, where)
+        if actor is None:
+            how = strategy or "entity"
+            return self._pick(str(id), "revert", branch, how, resolutions, dry_run, message, metadata)
+        body = {"branch": branch, "dry_run": dry_run, "message": message, "metadata": metadata}
+        body |= {"actor": actor, "since": since, "where": None if where is None else dict(check_where(where))}
+        body |= merge_options(strategy or "property", resolutions)
+        ask = self._transport.read if dry_run else partial(self._transport.act, "POST")
+        return decode(Merge, ask("/commits/revert", body))  # type: ignore[no-any-return]
 
     def cherry_pick(
         self,

@@ -1,0 +1,101 @@
+"""Rules that find two ids of one thing, and what became of those that were made one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from omnigraph.base.errors import BadInput, NotFound
+from omnigraph.compiler.catalog.model import Catalog, NodeType
+from omnigraph.compiler.source import suggest
+from omnigraph.graph.entity.made_one import MadeOne, write_note
+
+_MEMBERS = {"type", "on"}
+
+
+@dataclass(frozen=True, slots=True)
+class SameRule:
+    """Two nodes of a type that have the same values of some properties may be the same thing."""
+
+    type_name: str
+    on: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rule as a user gives it."""
+        return {"type": self.type_name, "on": list(self.on)}
+
+    def table(self, catalog: Catalog) -> NodeType:
+        """Return the type, checked; its values can be compared."""
+        node = catalog.node(self.type_name)
+        if node is None:
+            hint = suggest(self.type_name, [item.name for item in catalog.nodes])
+            raise NotFound(
+                f"there is no node type {self.type_name!r}" + (f": {hint}" if hint else ""),
+                type=self.type_name,
+            )
+        for name in self.on:
+            declared = node.by_name.get(name)
+            if declared is None:
+                hint = suggest(name, list(node.by_name))
+                raise NotFound(
+                    f"{node.name} has no property {name!r}" + (f": {hint}" if hint else ""),
+                    type=node.name,
+                    property=name,
+                )
+            if not declared.type.is_plain:
+                raise BadInput(
+                    f"{node.name}.{name} is {declared.type}: nothing is found to be the same by it",
+                    type=node.name,
+                    property=name,
+                )
+        return node
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """What was made one, and what became of the edges."""
+
+    pairs: tuple[MadeOne, ...] = ()
+    moved: int = 0
+    folded: int = 0
+    """Edges that were there already, by their key."""
+    loops: int = 0
+    """Edges between what is one thing now, which are gone."""
+
+    @property
+    def edges(self) -> tuple[int, int, int]:
+        """How many edges were moved, folded into others, and gone as loops."""
+        return self.moved, self.folded, self.loops
+
+    def note(self) -> dict[str, str]:
+        """Return what the commit notes of it."""
+        return write_note(self.pairs)
+
+
+def read_rules(given: Any) -> tuple[SameRule, ...]:
+    """Return the rules that a user gave: `{"type": "Person", "on": ["mail"]}`, some of them."""
+    if given is None:
+        return ()
+    items: Sequence[Any] = [given] if isinstance(given, Mapping | SameRule) else given
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise _no_rule(given)
+    return tuple(dict.fromkeys(_read(item) for item in items))
+
+
+def _read(item: Any) -> SameRule:
+    if isinstance(item, SameRule):
+        return item
+    if not isinstance(item, Mapping) or set(item) != _MEMBERS:
+        raise _no_rule(item)
+    names = item["on"]
+    names = [names] if isinstance(names, str) else names
+    if not isinstance(names, Sequence) or not names:
+        raise _no_rule(item)
+    if not all(isinstance(name, str) and name for name in (item["type"], *names)):
+        raise _no_rule(item)
+    return SameRule(item["type"], tuple(dict.fromkeys(names)))
+
+
+def _no_rule(given: object) -> BadInput:
+    return BadInput(f"same_as has {given!r}: give {{'type': 'Person', 'on': ['mail']}}, or a list of such")
