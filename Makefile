@@ -1,6 +1,6 @@
 # `make demo` and `make test` set up everything they need: see scripts/setup.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test serve bench lint docs audit sbom lock page clean
+.PHONY: help setup demo quick test serve bench lint integrations docs audit sbom lock page clean
 
 PYTHON ?= python3
 # As many as CI has cores: more of them only wait for each other.
@@ -40,6 +40,10 @@ bench: $(STAMP)  ## print every benchmark's ratios
 serve: $(STAMP)  ## start the server on the demo graph
 	@test -d demo-graph || $(BIN)/python examples/demo.py
 	@$(BIN)/omnigraph serve demo-graph --unauthenticated
+
+integrations: $(STAMP)  ## run the tests of LangChain, LlamaIndex and igraph with the libraries of today
+	@$(BIN)/uv run --isolated --no-project --with-requirements requirements.lock --with-editable . --with langchain-core \
+	  --with llama-index-core --with igraph python -m pytest -n 0 tests/integrations
 
 docs: $(STAMP)  ## build the site of the documentation in site/
 	@$(BIN)/uv tool run --from zensical==0.0.73 zensical build --config-file mkdocs.yml

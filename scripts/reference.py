@@ -37,7 +37,10 @@ INSIDE = {
     "Snapshot": {"access", "catalog", "distinct", "sees_all", "sight", "view_id", "catalog_at"},
 }
 """What only other parts of the engine call."""
-MODULES = ("omnigraph.spark", "omnigraph.integrations.networkx", "omnigraph.integrations.igraph")
+MODULES = (
+    "omnigraph.spark",
+    *(f"omnigraph.integrations.{name}" for name in ("networkx", "igraph", "pyg", "labelled")),
+)
 
 
 def make_command_line() -> str:
@@ -167,20 +170,19 @@ def make_python() -> str:
     lines += ["## What calls return", ""]
     for name in classes:
         lines += _value(name, getattr(og, name))
-    for module in filter(_is_there, MODULES):
+    for module in MODULES:
         found = import_module(module)
         lines += [f"## {module}", "", _doc(found), ""]
         for name in found.__all__:
-            lines += _function(f"{module}.{name}", getattr(found, name), "###")
+            thing = getattr(found, name)
+            if inspect.isclass(thing):
+                lines += [f"### {module}.{name}", "", _doc(thing), ""]
+                lines += [
+                    line for word, each in _members(thing) for line in _function(f".{word}", each, "####")
+                ]
+            else:
+                lines += _function(f"{module}.{name}", thing, "###")
     return "\n".join(lines) + "\n"
-
-
-def _is_there(module: str) -> bool:
-    try:
-        import_module(module)
-    except ModuleNotFoundError:
-        return False
-    return True
 
 
 def _is_value(kind: type) -> bool:

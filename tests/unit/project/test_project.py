@@ -86,7 +86,10 @@ IMPORT_NAMES = {"pylance": "lance", "pyyaml": "yaml"}
 
 # Used where they are installed: results and sources of theirs, and what Spark Connect asks for;
 # traces of the server.
-OPTIONAL = {"pandas", "polars", "sentence_transformers", "grpc", "py4j", "opentelemetry"}
+OPTIONAL = {
+    *("pandas", "polars", "sentence_transformers", "grpc", "py4j", "opentelemetry"),
+    *("networkx", "langchain_core", "llama_index"),
+}
 
 
 def test_the_public_names_are_exactly_these() -> None:
