@@ -1,6 +1,6 @@
 # `make demo` and `make test` set up everything they need: see scripts/setup.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test serve bench lint integrations docs audit sbom lock page clean
+.PHONY: help setup demo quick test serve bench lint integrations wheel docs audit sbom lock page clean
 
 PYTHON ?= python3
 # As many as CI has cores: more of them only wait for each other.
@@ -44,6 +44,9 @@ serve: $(STAMP)  ## start the server on the demo graph
 integrations: $(STAMP)  ## run the tests of LangChain, LlamaIndex and igraph with the libraries of today
 	@$(BIN)/uv run --isolated --no-project --with-requirements requirements.lock --with-editable . --with langchain-core \
 	  --with llama-index-core --with igraph python -m pytest -n 0 tests/integrations
+
+wheel: $(STAMP)  ## install the wheel in new environments of Python 3.11 to 3.13, and follow the tutorial there
+	@$(BIN)/python scripts/try_wheel.py
 
 docs: $(STAMP)  ## build the site of the documentation in site/
 	@$(BIN)/uv tool run --from zensical==0.0.73 zensical build --config-file mkdocs.yml
