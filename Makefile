@@ -34,8 +34,8 @@ lint: $(STAMP)  ## style, types and the direction of imports
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-bench: $(STAMP)  ## print every benchmark's ratios
-	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+bench: $(STAMP)  ## measure for at most 20 minutes and write dist/benchmarks/report.md, with plots
+	@$(BIN)/python benchmarks/_report.py
 
 serve: $(STAMP)  ## start the server on the demo graph
 	@test -d demo-graph || $(BIN)/python examples/demo.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import multiprocessing
 import os
 import shutil
@@ -109,10 +110,11 @@ def _nothing() -> Callable[[int], object]:
 
 @dataclass
 class Report:
-    """Ratios with their aims, printed as one table."""
+    """Ratios with their aims, printed as one table, and for `make bench` written as a line of JSON."""
 
     title: str
     _lines: list[tuple[str, str, str, str, str]] = field(default_factory=list)
+    _rows: list[dict[str, object]] = field(default_factory=list)
 
     def at_most(self, name: str, ratio: float, aim: float, facts: str) -> None:
         """Add a ratio that should be small."""
@@ -124,10 +126,14 @@ class Report:
 
     def tell(self, name: str, ratio: float, facts: str) -> None:
         """Add a ratio that has no aim."""
+        self._rows.append({"name": name, "ratio": ratio, "aim": "", "facts": facts})
         self._lines.append((name, f"{ratio:.2f}x", "", "", facts))
 
     def show(self) -> None:
         """Print the table."""
+        if path := os.environ.get("OMNIGRAPH_BENCH_REPORT"):
+            with open(path, "a") as file:
+                file.write(json.dumps({"title": self.title, "rows": self._rows}) + "\n")
         print(f"{self.title} ({os.cpu_count()} cores)")
         head = ("measure", "ratio", "aim", "verdict", "measured")
         lines = [head, *self._lines]
@@ -137,4 +143,5 @@ class Report:
             print("  ".join([*cells, line[4]]).rstrip())
 
     def _add(self, name: str, ratio: float, aim: str, is_met: bool, facts: str) -> None:
+        self._rows.append({"name": name, "ratio": ratio, "aim": aim, "facts": facts})
         self._lines.append((name, f"{ratio:.2f}x", aim, "met" if is_met else "MISSED", facts))
