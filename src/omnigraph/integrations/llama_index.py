@@ -17,10 +17,10 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 
 from omnigraph.integrations.labelled import LabelledEntity, LabelledGraph, LabelledRelation, Triple
 
-__all__ = ["OmniGraphStore"]
+__all__ = ["OmniGraphPropertyStore"]
 
 
-class OmniGraphStore(PropertyGraphStore):  # type: ignore[misc]
+class OmniGraphPropertyStore(PropertyGraphStore):  # type: ignore[misc]
     """A graph of `labelled_schema(dimension)` as a store of LlamaIndex, on the handle's branch.
 
     Every call that writes is one commit. A structured query is a query in our language.
@@ -55,7 +55,7 @@ class OmniGraphStore(PropertyGraphStore):  # type: ignore[misc]
         """Return relations whose ends or labels are among those that are named."""
         if not (entity_names or relation_names or properties or ids):
             return []
-        return [_triplet(each) for each in self._chosen(entity_names, relation_names, properties, ids)]
+        return [_triplet(each) for each in self._choose(entity_names, relation_names, properties, ids)]
 
     def get_rel_map(
         self,
@@ -109,7 +109,7 @@ class OmniGraphStore(PropertyGraphStore):  # type: ignore[misc]
         """Return the schema as text."""
         return str(self.client.schema.source)
 
-    def _chosen(
+    def _choose(
         self,
         names: Sequence[str] | None,
         labels: Sequence[str] | None,

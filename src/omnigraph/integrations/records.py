@@ -33,14 +33,14 @@ class EdgeRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class CommitContent:
     """What one commit says, or some types of it."""
 
     nodes: tuple[NodeRecord, ...]
     edges: tuple[EdgeRecord, ...]
 
 
-def read_content(graph: Any, branch: str | None, snapshot: Any, types: Sequence[str] | None) -> Content:
+def read_content(graph: Any, branch: str | None, snapshot: Any, types: Sequence[str] | None) -> CommitContent:
     """Return the nodes and edges of a branch's head, a snapshot, a commit's id or a tag.
 
     Edges are left out whose nodes are: of types that were not asked for.
@@ -61,7 +61,7 @@ def read_content(graph: Any, branch: str | None, snapshot: Any, types: Sequence[
         start, end = (ends.source, record["from"]), (ends.target, record["to"])
         if start in known and end in known:
             found.append(EdgeRecord(record["edge"], name, start, end, given))
-    return Content(tuple(nodes), tuple(found))
+    return CommitContent(tuple(nodes), tuple(found))
 
 
 def node_record(

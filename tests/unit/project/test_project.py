@@ -143,6 +143,7 @@ AT_HOME = {
         "spark",
         "cli",
         "cluster",
+        "integrations",
     },
     "spark": {"pipeline"},
     "terminal": {"cli"},
