@@ -126,7 +126,9 @@ def _method(path: str, method: str, operation: dict[str, Any]) -> str:
     if body is not None:
         kind = _type(body["content"][_JSON]["schema"]) if is_json else "BodyInit"
         fields.append(f"body{'' if body.get('required') else '?'}: {kind}")
-    given = f"given: {{ {'; '.join(fields)} }}" if fields else "given: Record<string, never> = {}"
+    given = f"given: {{ {'; '.join(fields)} }}" if fields else "given: Record<string, never>"
+    if all("?: " in field for field in fields):
+        given += " = {}"
     places = {item["name"]: item for item in params if item["in"] == "path"}
     address = re.sub(r"\{(\w+)\}", lambda found: f"${{inPath(given.{_camel(found[1])})}}", path)
     assert all(f"given.{_camel(place)})" in address for place in places)

@@ -375,6 +375,26 @@ export class OmniGraphClient {
     return answer;
   }
 
+  /** Say that the server works, and to those who may list them, which graphs it could not open. */
+  async showHealth(given: Record<string, never> = {}, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/healthz`, {}, {}, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Say whether requests should be sent here; a worker that stops says 503 (`unavailable`). */
+  async showReadiness(given: Record<string, never> = {}, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/readyz`, {}, {}, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return the metrics of all workers, as Prometheus reads them. */
+  async showMetrics(given: Record<string, never> = {}, options: CallOptions = {}): Promise<Response> {
+    return this.send("GET", `/metrics`, {}, {}, undefined, options);
+  }
+
+  /** Return the names of the graphs that are served, sorted. */
+  async listGraphs(given: { limit?: number | null; pageToken?: string | null } = {}, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs`, { "limit": given.limit, "page_token": given.pageToken }, {}, undefined, options)).json()) as JsonObject;
+  }
+
   /** Return which graph this is, and which branch a handle on it would work on. */
   async showGraph(given: { graph: string; branch?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("GET", `/graphs/${inPath(given.graph)}`, { "branch": given.branch }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
@@ -768,26 +788,6 @@ export class OmniGraphClient {
   /** Open a closed proposal again. */
   async reopenProposal(given: { id: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body?: ProposalTextBody | null }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/proposals/${inPath(given.id)}/reopen`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
-  }
-
-  /** Say that the server works, and to those who may list them, which graphs it could not open. */
-  async showHealth(given: Record<string, never> = {}, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/healthz`, {}, {}, undefined, options)).json()) as JsonObject;
-  }
-
-  /** Say whether requests should be sent here; a worker that stops says 503 (`unavailable`). */
-  async showReadiness(given: Record<string, never> = {}, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/readyz`, {}, {}, undefined, options)).json()) as JsonObject;
-  }
-
-  /** Return the metrics of all workers, as Prometheus reads them. */
-  async showMetrics(given: Record<string, never> = {}, options: CallOptions = {}): Promise<Response> {
-    return this.send("GET", `/metrics`, {}, {}, undefined, options);
-  }
-
-  /** Return the names of the graphs that are served, sorted. */
-  async listGraphs(given: { limit?: number | null; pageToken?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/graphs`, { "limit": given.limit, "page_token": given.pageToken }, {}, undefined, options)).json()) as JsonObject;
   }
 }
 

@@ -86,7 +86,6 @@ class GraphCall:
 
 async def find_call(
     request: Request,
-    caller: Annotated[Caller, Depends(find_caller)],
     graph: Annotated[str, Path(description="The name of a graph.", examples=["people"])],
     omnigraph_handle: Annotated[
         str | None,
@@ -97,6 +96,7 @@ async def find_call(
     ] = None,
 ) -> GraphCall:
     """Return the request's graph; who is not known does not learn which graphs there are."""
+    caller = await find_caller(request)
     branch, _, incarnation = (omnigraph_handle or "").rpartition("@")
     if omnigraph_handle is not None and not (branch and incarnation):
         raise BadInput(f"Omnigraph-Handle is {omnigraph_handle!r}: give a branch, @, and its incarnation")

@@ -13,6 +13,7 @@ from omnigraph.server import bodies
 from omnigraph.server.app import ServerConfig, create_app
 from omnigraph.server.description import EXAMPLES, STATUSES
 from omnigraph.server.identity import Tokens
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.wire.errors import STATUS
 
 
@@ -44,6 +45,15 @@ def test_every_route_is_described_and_nothing_else(app: Any, described: dict[str
     told = {(path, method) for path, method, _ in operations(described)}
     assert served - told == set()
     assert {item for item in told - served if item[0].startswith(("/graphs/{graph}", "/lance"))} == set()
+
+
+def test_the_first_word_after_a_graph_never_varies_so_that_routes_are_found_by_it() -> None:
+    routers = [
+        importlib.import_module(f"omnigraph.server.routes.{name.stem}").router for name in _route_files()
+    ]
+    words = {word for router in routers if isinstance(router, GraphRouter) for word in router._find_words()}
+    assert {"", "query", "mutate", "branches", "blob", "jobs", "proposals"} <= words
+    assert not {word for word in words if "{" in word}
 
 
 def _route_files() -> list[Path]:

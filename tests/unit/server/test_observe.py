@@ -88,7 +88,11 @@ def test_requests_are_counted_with_the_operations_of_storage_that_they_took(root
         f'omnigraph_storage_operations_total{{graph="people",route="{route}",operation="objects.create"}}'
     )
     assert told[creates] >= 1
-    assert told[f'omnigraph_http_request_seconds_bucket{{route="{route}",le="+Inf"}}'] == 2
+    bucket = f'omnigraph_http_request_seconds_bucket{{route="{route}",le="'
+    assert told[f'{bucket}+Inf"}}'] == 2
+    counts = [value for name, value in told.items() if name.startswith(bucket)]
+    assert len(counts) == 15
+    assert counts == sorted(counts)  # each counts what is in those below it
     assert "nobody-has-this" not in answer.text
     assert "what" not in answer.text
     for line in answer.text.splitlines():

@@ -17,3 +17,5 @@ def test_the_committed_client_is_current() -> None:
         "omnigraphHandle?: string | null; body: BranchBody }" in text
     )
     assert "export interface QueryBody {" in text
+    assert "async showHealth(given: Record<string, never> = {}," in text
+    assert "async listGraphs(given: { limit?: number | null; pageToken?: string | null } = {}," in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,8 +16,10 @@ from omnigraph.server.observe.cells import Cells, read_cells
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
+_INFINITE = "+Inf"
 _NOWHERE = "unmatched"
 """The route of requests that found none: paths are the caller's, and would be too many names."""
+_MOST_NAMES_HELD = 4_096
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 _OTHER_METHOD = "other"
 """Any other method, for the same reason."""
@@ -59,10 +62,9 @@ class Metrics:
         for direction in ("in", "out"):
             self._add("omnigraph_http_bytes_total", {"direction": direction}, facts[f"bytes_{direction}"])
         seconds = facts["seconds"]
-        for most in _BUCKETS:
-            if seconds <= most:
-                self._add("omnigraph_http_request_seconds_bucket", {"route": route, "le": most})
-        self._add("omnigraph_http_request_seconds_bucket", {"route": route, "le": "+Inf"})
+        # Each is counted in one bucket; a reader is told those below as well.
+        bound = next((most for most in _BUCKETS if seconds <= most), _INFINITE)
+        self._add("omnigraph_http_request_seconds_bucket", {"route": route, "le": bound})
         self._add("omnigraph_http_request_seconds_sum", {"route": route}, seconds)
         self._add("omnigraph_http_request_seconds_count", {"route": route})
         if "code" in facts:
@@ -106,6 +108,7 @@ class Metrics:
             if is_alive:
                 totals["omnigraph_workers"] += 1
                 totals[_name("omnigraph_resident_bytes", {"process": pid})] = _resident_bytes(pid)
+        _sum_buckets(totals)
         return _render(totals)
 
     def close(self) -> None:
@@ -123,8 +126,24 @@ class Metrics:
 
 
 def _name(name: str, labels: Mapping[str, Any]) -> str:
-    told = ",".join(f'{key}="{_escape(str(value))}"' for key, value in labels.items())
+    return _join(name, tuple(labels.items()))
+
+
+@lru_cache(maxsize=_MOST_NAMES_HELD)
+def _join(name: str, labels: tuple[tuple[str, Any], ...]) -> str:
+    told = ",".join(f'{key}="{_escape(str(value))}"' for key, value in labels)
     return f"{name}{{{told}}}"
+
+
+def _sum_buckets(totals: dict[str, float]) -> None:
+    """Let each bucket of a histogram count what is in those below it too."""
+    name = "omnigraph_http_request_seconds_bucket"
+    routes = {labels.rpartition(",le=")[0] for labels in totals if labels.startswith(name)}
+    for route in routes:
+        total = 0.0
+        for bound in (*_BUCKETS, _INFINITE):
+            total += totals.pop(f'{route},le="{bound}"}}', 0.0)
+            totals[f'{route},le="{bound}"}}'] = total
 
 
 def _escape(value: str) -> str:

@@ -7,7 +7,7 @@ import json
 import re
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Request
+from fastapi import Depends, Header, Request
 from fastapi.responses import Response
 
 from omnigraph.base.choices import EntityKind
@@ -15,13 +15,14 @@ from omnigraph.base.errors import BadInput
 from omnigraph.sdk.entities.blob import BlobHandle
 from omnigraph.server.calls import GraphDep, WriteDep, WriteHeaders
 from omnigraph.server.requests.refusals import refuse
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.streams import StreamedAnswer
 from omnigraph.server.requests.work import WorkRoute, current_workshop
 from omnigraph.server.routes.writes import bounded
 from omnigraph.wire.media import COMMIT_HEADER, NULL_HEADER
 from omnigraph.wire.values import encode
 
-router = APIRouter(route_class=WorkRoute, tags=["blobs"])
+router = GraphRouter(route_class=WorkRoute, tags=["blobs"])
 _BYTES = "application/octet-stream"
 _PARTS: dict[int | str, dict[str, Any]] = {
     206: {"description": "A part of the bytes."},

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
-
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.server.bodies import (
     BranchBody,
@@ -18,10 +16,11 @@ from omnigraph.server.bodies import (
 )
 from omnigraph.server.calls import GraphDep, HeadDep, WriteDep
 from omnigraph.server.requests.paging import PageDep
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = APIRouter(route_class=WorkRoute, tags=["branches"])
+router = GraphRouter(route_class=WorkRoute, tags=["branches"])
 
 
 @router.get("/branches")

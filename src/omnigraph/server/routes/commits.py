@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from omnigraph.base.choices import ChangeOp, EntityKind
 from omnigraph.base.errors import BadInput
@@ -12,10 +12,11 @@ from omnigraph.server.bodies import PickBody, UndoBody
 from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.loads import read_object
 from omnigraph.server.requests.paging import name_rest, read_rest
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = APIRouter(route_class=WorkRoute, tags=["history"])
+router = GraphRouter(route_class=WorkRoute, tags=["history"])
 
 _MOST_COMMITS = 1_000
 TypeFilter = Annotated[list[str] | None, Query()]

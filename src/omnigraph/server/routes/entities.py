@@ -5,17 +5,18 @@ from __future__ import annotations
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 
 from omnigraph.base.errors import BadInput
 from omnigraph.sdk.entities.entity import EdgeDirection, Entity
 from omnigraph.server.bodies import CombineBody, EntityResetBody
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep
 from omnigraph.server.requests.paging import NextPage, PageDep, name_rest, read_rest
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = APIRouter(route_class=WorkRoute, tags=["entities"])
+router = GraphRouter(route_class=WorkRoute, tags=["entities"])
 _MOST_CHANGES = 1_000
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
 from fastapi.responses import Response
 
 from omnigraph.server.answers import answer_records
 from omnigraph.server.bodies import ApplyBody
 from omnigraph.server.calls import GraphDep
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.work import WorkRoute, reads_only
 from omnigraph.server.routes.commits import KindFilter, OpFilter, PageSize, TypeFilter
 from omnigraph.wire.values import encode
 
-router = APIRouter(route_class=WorkRoute, tags=["feed"])
+router = GraphRouter(route_class=WorkRoute, tags=["feed"])
 
 
 @router.get("/changes")

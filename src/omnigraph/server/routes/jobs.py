@@ -8,7 +8,7 @@ import json
 import shutil
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Header, Query, Request
+from fastapi import Body, Depends, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import ValidationError
@@ -27,11 +27,12 @@ from omnigraph.server.jobs.runner import JobRunner
 from omnigraph.server.jobs.store import JobStore, no_job
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions
 from omnigraph.server.requests.json_answer import JsonAnswer
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.spool import write_body
 from omnigraph.server.requests.streams import render_event
 from omnigraph.server.requests.work import WorkRoute, current_workshop
 
-router = APIRouter(route_class=WorkRoute, tags=["jobs"])
+router = GraphRouter(route_class=WorkRoute, tags=["jobs"])
 _POLL_SECONDS = 0.2
 _BEAT_SECONDS = 15.0
 _MOST_JOBS = 1_000

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
-
 from omnigraph.server.bodies import CleanupBody, EmbedBody, OptimizeBody, RepairBody
 from omnigraph.server.calls import GraphDep, WriteDep
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = APIRouter(route_class=WorkRoute, tags=["maintenance"])
+router = GraphRouter(route_class=WorkRoute, tags=["maintenance"])
 
 
 @router.post("/optimize")

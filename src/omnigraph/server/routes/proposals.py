@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from omnigraph.graph.proposals.feed import MOST_EVENTS
 from omnigraph.server.bodies import (
@@ -17,10 +17,11 @@ from omnigraph.server.bodies import (
     ResolutionsBody,
 )
 from omnigraph.server.calls import GraphDep, WriteDep, refuse_precondition
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = APIRouter(route_class=WorkRoute, tags=["proposals"])
+router = GraphRouter(route_class=WorkRoute, tags=["proposals"])
 _MOST_PROPOSALS = 1_000
 
 

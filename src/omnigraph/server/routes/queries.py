@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header
+from fastapi import Depends, Header
 from fastapi.responses import Response
 
 from omnigraph.compiler.stored.queries import QuerySet, StoredQuery
@@ -20,11 +20,12 @@ from omnigraph.server.context import current_request
 from omnigraph.server.exactness import read_params
 from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.paging import PageDep
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.work import WorkRoute, current_workshop, note_commit, reads_only
 from omnigraph.wire.media import JSON
 from omnigraph.wire.values import encode
 
-router = APIRouter(route_class=WorkRoute, tags=["queries"])
+router = GraphRouter(route_class=WorkRoute, tags=["queries"])
 
 
 @router.get("/queries")

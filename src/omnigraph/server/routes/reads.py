@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from fastapi.responses import Response
 
 from omnigraph.base.errors import BadInput
@@ -20,11 +20,12 @@ from omnigraph.server.answers import (
 from omnigraph.server.bodies import ExplainBody, ExportBody, QueryBody
 from omnigraph.server.calls import GraphCall, GraphDep
 from omnigraph.server.exactness import read_params
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.work import WorkRoute, reads_only
 from omnigraph.wire.media import JSON
 from omnigraph.wire.values import encode
 
-router = APIRouter(route_class=WorkRoute, tags=["reads"])
+router = GraphRouter(route_class=WorkRoute, tags=["reads"])
 
 
 @router.get("")

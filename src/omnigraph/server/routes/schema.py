@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
-
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog import codec
 from omnigraph.sdk.schema_text import SchemaText
 from omnigraph.server.bodies import SchemaBody
 from omnigraph.server.calls import GraphDep, WriteDep
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.work import WorkRoute, reads_only
 from omnigraph.wire.values import encode
 
-router = APIRouter(route_class=WorkRoute, tags=["schema"])
+router = GraphRouter(route_class=WorkRoute, tags=["schema"])
 
 
 @router.get("/schema")

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import Response
 
 from omnigraph.base.choices import LoadMode
@@ -20,10 +20,11 @@ from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, 
 from omnigraph.server.exactness import read_params
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions, load_file, name_records
 from omnigraph.server.requests.json_answer import JsonAnswer
+from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.spool import write_body
 from omnigraph.server.requests.work import WorkRoute, current_workshop, note_commit
 
-router = APIRouter(route_class=WorkRoute, tags=["writes"])
+router = GraphRouter(route_class=WorkRoute, tags=["writes"])
 
 
 @router.post("/mutate")
