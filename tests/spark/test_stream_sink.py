@@ -110,6 +110,52 @@ def test_a_wrong_record_stops_the_stream_and_its_batch_stays_out(
     assert not [tag for tag in graph._core.truth.tags.list() if tag.name.startswith("__write/")]
 
 
+def test_wrong_records_are_put_aside_and_the_stream_goes_on(
+    graph: og.Graph, session: Any, tmp_path: Path
+) -> None:
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    put(tmp_path / "in", 0, {"name": "ada"}, {"age": 3})
+    put(tmp_path / "in", 1, {"age": 4}, {"name": "bob"})
+    put(tmp_path / "in", 2, {"name": "cyd"})
+    given = {"app_id": "crm/eu", "on_error": "quarantine", "rejected_to": str(aside)}
+    run(session, graph, tmp_path / "in", "Person", **given)
+    assert set(names(graph)) == {"ada", "bob", "cyd"}
+    files = sorted(aside.iterdir())
+    assert [path.name for path in files] == ["crm%2Feu-0.rejected", "crm%2Feu-1.rejected"]
+    assert [json.loads(path.read_text())["data"]["age"] for path in files] == [3, 4]
+    noted = [commit.metadata["load.rejected"] for commit in graph.commits.list(limit=3)]
+    assert noted == ["0", "1", "1"]
+
+
+def test_a_record_with_line_breaks_is_a_record_and_a_broken_one_is_put_aside(
+    graph: og.Graph, session: Any, tmp_path: Path
+) -> None:
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    texts = [
+        json.dumps({"type": "Person", "data": {"name": "a"}}, indent=1),
+        '{"type": "Person",\n"data": {"name": "b\nc"}}',
+        '{"edge": "Knows", "from": "a", "to": "gone"}',
+    ]
+    (tmp_path / "in").mkdir()
+    session.createDataFrame([(text,) for text in texts], "value string").coalesce(1).write.mode(
+        "append"
+    ).parquet(str(tmp_path / "in"))
+    lines = session.readStream.schema("value string").parquet(str(tmp_path / "in"))
+    sink = lines.writeStream.format("omnigraph").option("graph", graph.uri).option("app_id", "any")
+    sink = sink.option("on_error", "quarantine").option("rejected_to", str(aside))
+    sink = sink.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+    query = sink.start()
+    assert query.awaitTermination(240)
+    assert query.exception() is None
+    assert names(graph) == {"a": None}
+    (told,) = aside.iterdir()
+    reasons = " ".join(json.loads(line)["_problems"][0] for line in told.read_text().splitlines())
+    assert told.read_text().count("\n") == 2
+    assert "'gone' not found" in reasons
+
+
 def test_a_stream_that_has_lost_its_checkpoint_is_refused_and_loses_nothing(
     graph: og.Graph, session: Any, tmp_path: Path
 ) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql.types import StructType
 
 import omnigraph as og
+from omnigraph.base.errors import OmniError
+from omnigraph.pipeline.datasource import GraphSource
 from omnigraph.spark import graph_error
 
 SCHEMA = "node Person { nr: I64 @key  name: String? }\nedge Knows: Person -> Person\n"
@@ -100,6 +104,47 @@ def test_missing_columns_become_properties_when_that_is_asked_for(session: Any, 
     with pytest.raises(PySparkException) as caught:
         write(graph, strange, "Person", mergeSchema="true")
     assert "which no property is" in str(graph_error(caught.value))
+
+
+def test_wrong_rows_of_a_frame_are_put_aside(session: Any, graph: og.Graph, tmp_path: Path) -> None:
+    aside = tmp_path / "people.rejected"
+    rows = [(3, "ok"), (None, "no key"), (2, "stored"), (7, "twice"), (7, "again"), (9, "ok")]
+    frame = session.createDataFrame(rows, "nr long, name string").repartition(2, "name")
+    write(graph, frame, "Person", on_error="quarantine", rejected_to=str(aside))
+    found = graph.query("query q() { match { $p: Person } return { $p.nr as n } order { n } }").rows
+    assert [row["n"] for row in found] == [1, 2, 3, 7, 9]
+    told = [json.loads(line) for line in aside.read_text().splitlines()]
+    assert {record["data"]["name"] for record in told} - {"again", "twice"} == {"no key", "stored"}
+    assert len(told) == 3  # of equal keys the first stays
+    assert all(record["_problems"] for record in told)
+    assert graph.commits.list(limit=1)[0].metadata["load.rejected"] == "3"
+    edges = session.createDataFrame([(1, 2), (1, 44), (3, 9)], "from long, to long").coalesce(1)
+    write(graph, edges, "Knows", on_error="quarantine", rejected_to=str(tmp_path / "edges.rejected"))
+    assert graph.query("query q() { match { $a: Person  $a knows $b } return { count(*) as n } }").rows == [
+        {"n": 2}
+    ]
+    fixed = tmp_path / "edges.rejected"
+    assert json.loads(fixed.read_text())["to"] == "44"
+    graph.load([{"type": "Person", "data": {"nr": 44}}], mode="append")
+    assert graph.load(fixed, mode="append").edges == {"Knows": 1}
+    assert not [tag for tag in graph._core.truth.tags.list() if tag.name.startswith("__write/")]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"on_error": "ignore"}, "use fail or quarantine"),
+        ({"on_error": "quarantine"}, "where do wrong records go"),
+        ({"rejected_to": "/there"}, "give on_error='quarantine'"),
+        ({"on_error": "quarantine", "rejected_to": "/not/there"}, "a folder that exists"),
+    ],
+)
+def test_where_wrong_rows_go_is_checked_before_any_task(
+    options: dict[str, str], said: str, graph: og.Graph
+) -> None:
+    source = GraphSource({"graph": graph.uri, "path": "Person", **options})
+    with pytest.raises(OmniError, match=said):
+        source.writer(StructType.fromDDL("nr long"), overwrite=False)
 
 
 def test_a_stream_puts_wrong_records_aside_and_warns_of_a_lost_checkpoint(

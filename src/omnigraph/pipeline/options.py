@@ -21,6 +21,8 @@ WRITE_OPTIONS = (
     "mapping",
     "metadata",
     "app_id",
+    "on_error",
+    "rejected_to",
     "mergeSchema",
 )
 _GRAPH_OPTIONS = ("graph", "branch", "columns", "actor", "policy")

@@ -18,12 +18,13 @@ from omnigraph.graph.write.write_state import WriteBase
 
 Rejected = dict[int, list[Problem]]
 """The problems of each record that is left out, by its place."""
-_NO_LIMIT = 10**9
+NO_LIMIT = 10**9
+"""So many problems are reported, where each wrong record must be known."""
 
 
 def find_rejected(executor: Executor, order: ReadOrder, base: WriteBase) -> Rejected:
     """Return the places of the records to leave out so that the rest is valid, with the reasons."""
-    read = executor.read(replace(order, writes=False, limit=_NO_LIMIT), base)
+    read = executor.read(replace(order, writes=False, limit=NO_LIMIT), base)
     rejected: Rejected = {}
     _blame([problem for _, problem in read.problems.list_first()], rejected)
     # Of several records at one place all are left out, including valid ones.
@@ -57,7 +58,7 @@ def _find_set_problems(
         keys = part.keys(base)
         kept = keys.filter(pc.invert(pc.is_in(keys["_place"], bad)))
         images[key] = TableImage(part.table, kept, order.mode, order.source.locate)
-    problems = Problems(limit=_NO_LIMIT)
+    problems = Problems(limit=NO_LIMIT)
     check_exactly(order.catalog, images, BranchRows(base), problems)
     # An edge that is left out no longer counts for its source, so cardinality comes last.
     others = [problem for problem in problems.found if problem.rule != "card"]

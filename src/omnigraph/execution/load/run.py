@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from omnigraph.base import clock
-from omnigraph.base.errors import Conflict, Unavailable, ValidationError
+from omnigraph.base.errors import BatchLanded, Conflict, Unavailable, ValidationError
 from omnigraph.base.notebook import html_table
 from omnigraph.execution.engine import Availability, Engine, EngineChoice, Estimate, choose_engine
 from omnigraph.execution.lineage.follow import LoadFacts, follow_load
@@ -25,6 +25,7 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.publish.outcome import Published
 
 _QUARANTINE_ATTEMPTS = 3
+Done = TypeVar("Done")
 
 
 class BulkEngine(Protocol):
@@ -101,8 +102,7 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Loa
     files = partial(_files_of, records)
     facts = LoadFacts(graph, choice.engine.value, records.type_names(), files, stream)
     with follow_load(facts) as followed:
-        with _settle_quarantine(quarantine):
-            work, published = _commit(graph, request, records, elsewhere, quarantine)
+        work, published = _commit(graph, request, records, elsewhere, quarantine)
         answer = published.answer if published is not None and published.answer else work.answer()
         metrics = work.metrics
         if followed is not None:
@@ -145,35 +145,47 @@ def _commit(
     elsewhere: BulkEngine | None,
     quarantine: Quarantine | None,
 ) -> tuple[LoadWork, Published | None]:
-    """Commit the records of a source; with a quarantine, look for invalid ones again on a newer state."""
-    tries = 1 if quarantine is None else _QUARANTINE_ATTEMPTS
-    while True:
-        tries -= 1
+    """Commit the records of a source."""
+
+    def try_once() -> tuple[LoadWork, Published | None]:
         vectors = MissingVectors(graph.embedder)
         executor = elsewhere.executor(source) if elsewhere else LocalExecutor()
         metrics = LoadMetrics("spark" if elsewhere else "local", source.size_bytes())
         work = LoadWork(executor, source, request.load_mode, graph.catalog_at, quarantine, vectors, metrics)
         began = clock.current().monotonic()
-        try:
-            published = graph.commit_work(
-                work,
-                branch=request.branch,
-                message=request.message,
-                durable=True,
-                from_branch=request.from_branch,
-                streams=request.streams,
-                idempotency_key=request.idempotency_key,
-                lasting=elsewhere is not None,
-                metadata=_notes_of(request),
-            )
-            if metrics.seconds:  # else the load had been made before
-                rest = clock.current().monotonic() - began - sum(metrics.seconds.values())
-                metrics.add("publish", rest)
-            return work, published
-        except (ValidationError, Conflict):
-            # What was valid before can be invalid on a newer state: check that one.
-            if not tries:
+        published = graph.commit_work(
+            work,
+            branch=request.branch,
+            message=request.message,
+            durable=True,
+            from_branch=request.from_branch,
+            streams=request.streams,
+            idempotency_key=request.idempotency_key,
+            lasting=elsewhere is not None,
+            metadata=_notes_of(request),
+        )
+        if metrics.seconds:  # else the load had been made before
+            rest = clock.current().monotonic() - began - sum(metrics.seconds.values())
+            metrics.add("publish", rest)
+        return work, published
+
+    return commit_valid(quarantine, try_once)
+
+
+def commit_valid(quarantine: Quarantine | None, try_once: Callable[[], Done]) -> Done:
+    """Commit; with a quarantine, look for invalid records again on a newer state, and keep their file."""
+    tries = 1 if quarantine is None else _QUARANTINE_ATTEMPTS
+    with _settle_quarantine(quarantine):
+        while True:
+            tries -= 1
+            try:
+                return try_once()
+            except BatchLanded:
                 raise
+            except (ValidationError, Conflict):
+                # What was valid before can be invalid on a newer state: check that one.
+                if not tries:
+                    raise
 
 
 def _notes_of(request: LoadRequest) -> dict[str, str]:

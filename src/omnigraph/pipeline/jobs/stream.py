@@ -5,10 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Mapping
-from itertools import chain, count
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from omnigraph.base.choices import OnError
 from omnigraph.base.errors import BadInput, BatchLanded
@@ -17,8 +14,8 @@ from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import BulkEngine, Load, run_load
 from omnigraph.graph.handle import Graph
 from omnigraph.pipeline.error_transport import attach_details
+from omnigraph.pipeline.jobs.rejected_files import check_folder, file_of_batch
 from omnigraph.pipeline.workers.record_frame import RecordFrame
-from omnigraph.storage.files.inputs import REJECTED
 
 _MAX_APP_ID_BYTES = 256
 _log = logging.getLogger("omnigraph")
@@ -48,7 +45,7 @@ class StreamWriter:
         self._graph, self._spark = graph, spark
         self._given = {"type": type, "mode": mode, "branch": branch, "mapping": mapping, "message": message}
         self._given["on_error"] = on_error
-        self._rejected_to = _check_folder(rejected_to, on_error)
+        self._rejected_to = check_folder(rejected_to, on_error)
         self._loaded_any = self._has_warned = False
         self.app_id = check_app_id(app_id)
         self.last: Load | None = None
@@ -92,26 +89,8 @@ class StreamWriter:
     def _request(self, source: Any, batch: int) -> LoadRequest:
         given: dict[str, Any] = self._given
         if self._rejected_to is not None:
-            name = f"{quote(self.app_id, safe='')}-{batch}{REJECTED}"
-            given = {**given, "rejected_to": _free_path(self._rejected_to / name)}
+            given = {**given, "rejected_to": file_of_batch(self._rejected_to, self.app_id, batch)}
         return LoadRequest(source=source, engine=Engine.SPARK, streams={self.app_id: batch}, **given)
-
-
-def _check_folder(folder: str | os.PathLike[str] | None, on_error: str) -> Path | None:
-    """Return the folder for rejected records; one is needed where they are put aside, and only there."""
-    if on_error != "quarantine":
-        if folder is not None:
-            raise BadInput("rejected_to says where wrong records go: give on_error='quarantine' with it")
-        return None
-    if folder is None or not Path(folder).is_dir():
-        raise BadInput(f"rejected_to is {folder!r}: give a folder that exists, for the records of each batch")
-    return Path(folder)
-
-
-def _free_path(path: Path) -> Path:
-    """Return a path that no file has: a batch that failed after all may have left one."""
-    names = (Path(f"{path}.{number}") for number in count(2))
-    return next(found for found in chain([path], names) if not found.exists())
 
 
 def connect_error() -> BadInput:

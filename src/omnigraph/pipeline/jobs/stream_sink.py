@@ -18,6 +18,7 @@ from omnigraph.base.errors import BadInput, BatchLanded
 from omnigraph.execution.load.mode import Mode
 from omnigraph.graph.write.base_hold import release_hold
 from omnigraph.pipeline.error_transport import attach_details
+from omnigraph.pipeline.jobs.rejected_files import check_folder, file_of_batch, puts_aside
 from omnigraph.pipeline.jobs.stream import check_app_id, json_column_error
 from omnigraph.pipeline.jobs.write import (
     Opened,
@@ -44,6 +45,7 @@ class StreamSink(DataSourceStreamArrowWriter):  # type: ignore[misc]
     def __init__(self, told: Mapping[str, str], table: str | None, mode: Mode, opened: Opened) -> None:
         self._told, self._table, self._mode, self._opened = dict(told), table, mode, opened
         self._app_id = app_id_of(told)
+        self._aside = check_folder(told.get("rejected_to"), "quarantine" if puts_aside(told) else "fail")
         self._staging: RowStaging | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -68,8 +70,10 @@ class StreamSink(DataSourceStreamArrowWriter):  # type: ignore[misc]
             source = source_of_partition(self._table, read_strings(self._told, "mapping"))(())
             streams = [message.stream for message in said]
             batch = {self._app_id: batchId}
+            aside = None if self._aside is None else file_of_batch(self._aside, self._app_id, batchId)
+            staged_for = said[0].staged_for
             try:
-                publish_staged(graph, self._told, self._mode, source, said[0].staged_for, streams, batch)
+                publish_staged(graph, self._told, self._mode, source, staged_for, streams, batch, aside)
             except BatchLanded as landed:
                 _require_checkpoint(landed)
 

@@ -9,42 +9,43 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, cast, get_args
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from omnigraph.base import clock
-from omnigraph.base.errors import BadInput, Conflict, OmniError
+from omnigraph.base.errors import BadInput, OmniError
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.execution.lineage.follow import LoadFacts, follow_load
-from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource
-from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.metrics import LoadMetrics
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.parse.strict_json import unknown_field_problem
-from omnigraph.execution.load.run import note_batch
+from omnigraph.execution.load.quarantine import Quarantine
+from omnigraph.execution.load.run import commit_valid, note_batch
 from omnigraph.execution.load.sources.json_rows import absent_column_error, property_names
 from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.sources.table_source import OneType, rows_of_partition, to_arrow_stream
 from omnigraph.execution.load.stage.patches import PatchedTables
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
-from omnigraph.graph.manifest.schemas import same_schema
+from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.write.base_hold import BaseHold, release_hold
 from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS, as_error
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.error_transport import attach_details
-from omnigraph.pipeline.jobs.load import collect
+from omnigraph.pipeline.jobs.rejected_files import check_file, puts_aside
+from omnigraph.pipeline.jobs.written_tasks import WrittenTasks
 from omnigraph.pipeline.options import read_strings
-from omnigraph.pipeline.steps.split import first_places
+from omnigraph.pipeline.steps.read_again import read_again
 from omnigraph.pipeline.steps.time_zone import place_batches_in_zone
-from omnigraph.pipeline.workers.outcome import NO_OUTCOMES, decode
+from omnigraph.pipeline.workers.outcome import NO_OUTCOMES
 from omnigraph.pipeline.workers.read import ReadTask
 from omnigraph.pipeline.workers.record_frame import RecordFrame
 
@@ -96,7 +97,10 @@ class RowStaging:
         patched = PatchedTables(pinned) if mode == "patch" else None
         catalog = graph.catalog_at(state.head.schema)
         vectors = MissingVectors(graph.embedder)
-        self._task = ReadTask(catalog, (), pinned, key, SHOWN_PROBLEMS, vectors, patched=patched)
+        self._spools = puts_aside(told)
+        self._task = ReadTask(
+            catalog, (), pinned, key, SHOWN_PROBLEMS, vectors, patched=patched, puts_aside=self._spools
+        )
         owner = None if table is None else catalog.node(table) or catalog.edge(table)
         version = base.rely_on(owner.table_key).pin.path if owner is not None else ""
         self.staged_for = StagedFor(
@@ -108,10 +112,9 @@ class RowStaging:
         from pyspark import TaskContext
 
         number = TaskContext.get().partitionId()
-        with attach_details(), self._renew_hold():
-            rows = pa.Table.from_batches(
-                self._task.read(number, self.source_of(place_batches_in_zone(iterator)))
-            )
+        spooled = read_again if self._spools else nullcontext
+        with attach_details(), self._renew_hold(), spooled(place_batches_in_zone(iterator)) as batches:
+            rows = pa.Table.from_batches(self._task.read(number, self.source_of(batches)))
         return to_arrow_stream(rows)
 
     @contextmanager
@@ -144,6 +147,7 @@ def publish_staged(
     staged_for: StagedFor,
     streams: Sequence[bytes],
     batch: Mapping[str, int] | None = None,
+    rejected_to: Path | None = None,
 ) -> None:
     """Check the rules between the rows of all partitions, publish them as one commit, and log warnings.
 
@@ -152,26 +156,33 @@ def publish_staged(
     # A data frame without partitions has no tasks: there is nothing to load, or all of a type goes.
     said = pa.concat_tables([NO_OUTCOMES, *(pa.ipc.open_stream(stream).read_all() for stream in streams)])
     tasks = WrittenTasks(said, staged_for.key, staged_for.schema, staged_for.version)
-    metrics = LoadMetrics("spark")
-    metrics.add("read", (clock.current().now_us() - staged_for.began) / 1e6)  # in the tasks
-    work = LoadWork(tasks, source, mode, graph.catalog_at, metrics=metrics)
     stream = next(iter(batch or {}), None)
     facts = LoadFacts(graph, "spark", source.type_names(), list, stream, staged_for.began)
+    quarantine = None if rejected_to is None else Quarantine(rejected_to)
+
+    def try_once() -> tuple[LoadWork, Published | None]:
+        metrics = LoadMetrics("spark")
+        metrics.add("read", (clock.current().now_us() - staged_for.began) / 1e6)  # in the tasks
+        work = LoadWork(tasks, source, mode, graph.catalog_at, quarantine, metrics=metrics)
+        return work, graph.commit_work(
+            work,
+            message=told.get("message"),
+            metadata={**note_batch(batch or {}), **read_strings(told, "metadata")},
+            durable=True,
+            staged_behind=staged_for.fence,
+            streams=batch,
+            idempotency_key=told.get("idempotency_key"),
+        )
+
     try:
         with follow_load(facts) as followed:
-            published = graph.commit_work(
-                work,
-                message=told.get("message"),
-                metadata={**note_batch(batch or {}), **read_strings(told, "metadata")},
-                durable=True,
-                staged_behind=staged_for.fence,
-                streams=batch,
-                idempotency_key=told.get("idempotency_key"),
-            )
+            work, published = commit_valid(quarantine, try_once)
             if followed is not None:
-                followed.tell(published, work.answer(), metrics.bytes_written)
+                followed.tell(published, work.answer(), work.metrics.bytes_written)
     finally:
         release_hold(graph._core.truth, staged_for.held)
+    if quarantine is not None and quarantine.count:
+        _log.warning("%s records were wrong and are in %s", quarantine.count, quarantine.path)
     for warning in work.warnings():
         _log.warning("%s", warning)
 
@@ -190,6 +201,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
 
     def __init__(self, told: Mapping[str, str], table: str, mode: Mode, opened: Opened) -> None:
         self._told, self._opened, self._mode = dict(told), opened, mode
+        self._rejected_to = check_file(told)
         self._staging = RowStaging(told, table, mode, opened)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -201,36 +213,14 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         streams = [cast(TaskMessage, message).stream for message in messages if message is not None]
         with attach_details():
             graph, source = self._opened(self._told, False), self._staging.source_of(())
-            publish_staged(graph, self._told, self._mode, source, self._staging.staged_for, streams)
+            staged_for, aside = self._staging.staged_for, self._rejected_to
+            publish_staged(graph, self._told, self._mode, source, staged_for, streams, rejected_to=aside)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Let cleanups go on: nothing refers to the staged files, and they remove them."""
         with attach_details():
             truth = self._opened(self._told, False)._core.truth
             release_hold(truth, self._staging.staged_for.held)
-
-
-@dataclass(frozen=True)
-class WrittenTasks(Executor):
-    """Tasks that have run already."""
-
-    said: pa.Table
-    key: int
-    schema: str
-    """The schema by which the rows were checked."""
-    version: str = ""
-    """The path of the version of the table that patches were completed from."""
-    can_read_again = False
-
-    def read(self, order: ReadOrder, base: WriteBase) -> ReadSource:
-        if not same_schema(base.state.head.schema, self.schema):
-            raise Conflict("the schema was changed while rows were written: write the data frame again")
-        outcomes, hashes = decode(self.said)
-        keys = KeysInMemory(hashes, self.key)
-        read = collect(order, outcomes, first_places((), outcomes), keys, None)
-        if order.mode == "patch" and any(base.rely_on(key).pin.path != self.version for key in read.tables):
-            raise Conflict("the table was changed while its rows were patched: write the data frame again")
-        return read
 
 
 def check_written_columns(table: TableType, columns: Sequence[str], mapping: Mapping[str, str]) -> None:

@@ -20,7 +20,7 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.error_transport import attach_details
-from omnigraph.pipeline.jobs.write import WrittenTasks
+from omnigraph.pipeline.jobs.written_tasks import WrittenTasks
 from omnigraph.pipeline.sql.places import find_type, open_graph_of
 from omnigraph.pipeline.sql.row_changes import ChangedRowsWork
 from omnigraph.pipeline.workers.read import ReadTask

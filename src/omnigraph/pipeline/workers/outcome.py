@@ -91,6 +91,8 @@ class SplitOutcome:
     """The keys of the types that a record counted for, taken or not, where the source names types."""
     problems: list[tuple[int, Problem]] = field(default_factory=list)
     total: int = 0
+    aside: list[tuple[int, Problem]] = field(default_factory=list)
+    """The problems of records that the task has put aside itself; they are among `skipped`."""
     skipped: list[tuple[int, bytes | Mapping[str, Any]]] = field(default_factory=list)
     doubtful: bool = False
     """Whether the keys could not be hashed, so that only the exact check can decide."""

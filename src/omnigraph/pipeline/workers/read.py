@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.execution.load.find_rejected import NO_LIMIT
 from omnigraph.execution.load.keys.key_hashes import hash_keys
 from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, pack_digests
 from omnigraph.execution.load.sources.source import LoadSource, Split
@@ -46,6 +47,8 @@ class ReadTask:
     """By split, the numbers of records that are left out and sent back."""
     patched: PatchedTables | None = None
     """What patches are completed from."""
+    puts_aside: bool = False
+    """Whether records that are wrong by themselves are left out and sent back, and the others written."""
     rows: Any = None
     """An accumulator of Spark that counts the rows for whoever watches."""
     folder: str | None = field(default_factory=own_folder)
@@ -63,10 +66,10 @@ class ReadTask:
         outcome, hashes = SplitOutcome(number), {}
         try:
             with within(self.folder):
-                sinks, patched = self._sink_of(), self.patched
-                task = SplitTask(source, self.catalog, sinks, self.vectors, self.limit, patched=patched)
-                skip = self.skip.get(number, frozenset())
-                task.run(skip, lambda place, record: outcome.skipped.append((place, record)))
+                task = self._run(source, self.skip.get(number, frozenset()), outcome)
+                if self.puts_aside and task.problems.total:
+                    outcome.aside = task.problems.list_first()
+                    task = self._run(source, frozenset(place for place, _ in outcome.aside), outcome)
                 outcome.cut = frozenset(source.cut)
                 hashes = _fill_outcome(outcome, task, self.key, self.namespace is not None)
         except OmniError as error:
@@ -76,6 +79,13 @@ class ReadTask:
         if self.rows is not None:
             self.rows.add(outcome.records)
         yield from encode(outcome, hashes)
+
+    def _run(self, source: LoadSource, skip: frozenset[int], outcome: SplitOutcome) -> SplitTask:
+        sinks, patched = self._sink_of(), self.patched
+        limit = NO_LIMIT if self.puts_aside else self.limit
+        task = SplitTask(source, self.catalog, sinks, self.vectors, limit, patched=patched)
+        task.run(skip, lambda place, record: outcome.skipped.append((place, record)))
+        return task
 
     def _sink_of(self) -> Callable[[TableType], FragmentSink] | None:
         namespace = self.namespace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.sources.line_files import LineBlock, WholeLines, as_graph_records
 from omnigraph.execution.load.sources.source import LoadSource, SparkFrame
@@ -28,8 +28,17 @@ class RecordFrame(LoadSource):
         first = 1
         for batch in self._batches:
             texts = pc.fill_null(pc.utf8_trim_whitespace(batch.column(0).cast(pa.string())), "null")
-            if pc.any(pc.match_substring(texts, "\n")).as_py():
-                raise BadInput("a JSON record must not contain line breaks")
-            data = "".join(f"{text}\n" for text in texts.to_pylist()).encode()
+            data = "".join(f"{_as_line(text)}\n" for text in texts.to_pylist()).encode()
             yield as_graph_records(catalog, WholeLines(first, data), 0)
             first += len(texts)
+
+
+def _as_line(text: str) -> str:
+    """Return a record as one line: breaks between its parts are spaces, others make it a wrong record."""
+    if "\n" not in text:
+        return text
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return json.dumps(text)
+    return text.replace("\n", " ")
