@@ -22,13 +22,18 @@ def register(spark: Any) -> None:
 
 
 def attach(
-    spark: Any, uri: Any, name: str = "og", *, storage_options: Mapping[str, str] | None = None
+    spark: Any,
+    uri: Any,
+    name: str = "og",
+    *,
+    storage_options: Mapping[str, str] | None = None,
+    actor: str | None = None,
 ) -> None:
     """Make a graph a catalog of a session: `SELECT name FROM og.main.Person VERSION AS OF 7 WHERE age > 40`.
 
     Namespaces are branches and tags, tables are node and edge types. It works for any session: embedded,
-    somebody else's, a Spark Connect server's, a cluster's.
+    somebody else's, a Spark Connect server's, a cluster's. Its commits are by `actor`.
     """
     from omnigraph.pipeline.sql.attach import attach_graph
 
-    attach_graph(spark, uri, name, storage_options)
+    attach_graph(spark, uri, name, storage_options, actor)

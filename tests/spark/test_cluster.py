@@ -97,7 +97,7 @@ from pyspark import cloudpickle
 import omnigraph as og
 from omnigraph.pipeline.jobs import optimize
 from omnigraph.pipeline.workers.maintenance_tasks import MaintenanceTask
-from omnigraph.spark import session
+from omnigraph.spark import attach, session
 
 class ToldTask(MaintenanceTask):
     def _outcome(self, number):
@@ -136,7 +136,16 @@ kept = {{
     "built": sum(len(table.built) for table in built.tables),
     "removed": sum(table.fragments_removed for table in done.tables),
 }}
-print(json.dumps([read, kept]))
+attach(spark, graph.uri)
+people = spark.range(0, 200, 1, 4).selectExpr("concat('q', id) AS name", "cast(id AS int) AS age")
+people.writeTo("og.side.Person").option("mode", "merge").append()
+spark.sql("UPDATE og.side.Person SET age = age + 1000 WHERE age % 2 = 0 AND name LIKE 'q%'")
+wrong = people.selectExpr("if(age % 50 = 0, NULL, concat('r', name)) AS name", "age").write
+wrong = wrong.format("omnigraph").mode("append").option("graph", graph.uri).option("branch", "side")
+wrong.option("on_error", "quarantine").option("rejected_to", {rejected!r}).save("Person")
+ours = "age < 2000 AND (name LIKE 'q%' OR name LIKE 'r%')"
+asked = "SELECT count(*), sum(age) FROM og.side.Person WHERE " + ours
+print(json.dumps([read, kept, list(spark.sql(asked).collect()[0])]))
 """
 QUERY = "query q() { match { $p: Person $p knows $q $q.age > 200 } return { count($q) as n } }"
 
@@ -152,6 +161,9 @@ class Used:
     read: dict[str, object]
     kept: dict[str, int]
     steps: set[str]
+    written: list[int]
+    """The rows, and the sum of the ages, of those that SQL and the data source have written."""
+    rejected: int
 
 
 @pytest.fixture(scope="module")
@@ -167,16 +179,24 @@ def used(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Used:
     commits = len(graph.commits.list())
     marks = folder / "marks"
     marks.mkdir()
-    told = {"marks": str(marks), "master": cluster.master, "root": graph.uri, "query": QUERY}
+    graph.branches.create("side")
+    told = {
+        "marks": str(marks),
+        "master": cluster.master,
+        "root": graph.uri,
+        "query": QUERY,
+        "rejected": str(folder / "aside"),
+    }
     driver = subprocess.run(
         [sys.executable, "-c", USER.format(**told)],
         capture_output=True, text=True, check=False, timeout=600,
         env={**os.environ, "OMNIGRAPH_SPARK_INDEX_ROWS": "100"},
     )  # fmt: skip
     assert driver.returncode == 0, driver.stderr[-3000:]
-    read, kept = json.loads(driver.stdout)
+    read, kept, written = json.loads(driver.stdout)
     steps = {mark.name.split("-")[0] for mark in marks.iterdir()}
-    return Used(graph, commits, expected, read, kept, steps)
+    rejected = len((folder / "aside").read_text().splitlines())
+    return Used(graph, commits, expected, read, kept, steps, written, rejected)
 
 
 @pytest.mark.long
@@ -201,6 +221,17 @@ def test_fragments_are_joined_and_indexes_built_by_the_workers(used: Used) -> No
         table = used.graph.snapshot().table(key)
         assert (len(table.fragments()), table.count()) == (1, rows)
         assert all(index.rows_uncovered == 0 for index in list_indexes(table.dataset))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_rows_are_written_and_changed_by_the_workers(used: Used) -> None:
+    ages = range(200)
+    updated = [age + 1000 if age % 2 == 0 else age for age in ages]
+    kept = [age for age in ages if age % 50]
+    # q0 and q1 were loaded on main alone, so the branch has only what was written here
+    assert used.written == [len(updated) + len(kept), sum(updated) + sum(kept)]
+    assert used.rejected == 4
 
 
 @pytest.mark.long

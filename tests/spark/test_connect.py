@@ -49,6 +49,12 @@ spark.sql("INSERT INTO og.main.Knows (`from`, `to`) VALUES ('gus', 'eve')").coll
 old = "SELECT count(*) FROM og.main.Person p JOIN og.main.Knows k ON k.`from` = p.id WHERE age > 40"
 first = "SELECT count(*) FROM og.main.Person VERSION AS OF 1"
 print(spark.sql(old).collect()[0][0], spark.sql(first).collect()[0][0])
+arriving = spark.readStream.schema("name string, age int").json(out + "-inbox")
+sink = arriving.writeStream.format("omnigraph").option("graph", root).option("app_id", "hr")
+sink = sink.option("on_error", "quarantine").option("rejected_to", out + "-aside")
+stream = sink.option("checkpointLocation", out + "-at").trigger(availableNow=True).start("Person")
+stream.awaitTermination()
+print(stream.exception())
 stop()
 """
 
@@ -83,6 +89,9 @@ def test_loads_queries_exports_and_the_data_source_run_on_the_server(server: str
     people = [f'{{"type": "Person", "data": {{"name": "p{i}", "age": {i}}}}}\n' for i in range(50)]
     knows = [f'{{"edge": "Knows", "from": "p{i}", "to": "p{i + 1}"}}\n' for i in range(49)]
     lines.write_text("".join(people + knows))
+    (tmp_path / "out-inbox").mkdir()
+    (tmp_path / "out-aside").mkdir()
+    (tmp_path / "out-inbox" / "1.json").write_text('{"name": "hal", "age": 52}\n{"age": 1}\n')
     done = subprocess.run(
         [sys.executable, "-c", CLIENT, str(root), str(lines), str(tmp_path / "out")],
         check=False,
@@ -102,7 +111,9 @@ def test_loads_queries_exports_and_the_data_source_run_on_the_server(server: str
     assert said[5].startswith(f"{lines}:1: ") and said[6].startswith(f"{lines}:1: "), said
     assert said[7] == "9 0"
     count = "query q() { match { $p: Person } return { count($p) as n } }"
-    assert graph.query(count).rows == [{"n": 53}]
+    assert said[8] == "None"
+    assert graph.query(count).rows == [{"n": 54}]
+    assert [path.name for path in (tmp_path / "out-aside").iterdir()] == ["hr-0.rejected"]
     copy = og.init(tmp_path / "copy", SCHEMA)
     copy.load(str(tmp_path / "out" / "**" / "*.ndjson"), mode="append")
     assert copy.query(count).rows == [{"n": 53}]

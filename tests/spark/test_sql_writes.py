@@ -92,6 +92,11 @@ def test_update_and_merge_are_one_commit_each(catalog: Catalog) -> None:
     assert catalog.sql("SELECT * FROM og.main.knows") == []  # bob's edges went with him
     assert [commit.operation for commit in catalog.graph.commits.list()][:2] == ["merge", "update"]
     assert catalog.graph.snapshot().version == 4
+    assert catalog.graph.commits.list(limit=1)[0].metadata == {
+        "sql.inserted": "1",
+        "sql.updated": "1",
+        "sql.deleted": "2",
+    }
     moved = catalog.error("UPDATE og.main.person SET name = 'x' WHERE name = 'ada'")
     assert isinstance(moved, og.BadInput) and "cannot be changed" in moved.message
     twice = catalog.error(
@@ -115,6 +120,7 @@ def test_rows_without_a_key_keep_their_ids(catalog: Catalog) -> None:
 
 def test_rows_are_deleted_by_storage_or_by_spark_with_their_edges(catalog: Catalog) -> None:
     catalog.sql("DELETE FROM og.main.person WHERE name = 'cyd'")
+    assert catalog.graph.commits.list(limit=1)[0].metadata["sql.deleted"] == "1"
     assert catalog.sql("SELECT `from`, `to` FROM og.main.knows") == [("ada", "bob")]
     catalog.sql("DELETE FROM og.main.person WHERE name IN (SELECT `to` FROM og.main.knows)")
     assert sorted(catalog.ages()) == ["ada", "eve"] and catalog.sql("SELECT * FROM og.main.knows") == []
@@ -143,6 +149,47 @@ def test_a_row_that_another_writer_changes_meanwhile_is_a_conflict(catalog: Cata
     assert catalog.sql("SELECT city FROM og.main.person WHERE name = 'ada'") == [("eve",)]
 
 
+def test_an_update_goes_on_beside_cleanups(catalog: Catalog) -> None:
+    uri = catalog.graph.uri
+
+    def clean_up(name: str) -> str:
+        import os
+
+        os.environ["OMNIGRAPH_CLEANUP_GRACE_SECONDS"] = "0"
+        try:
+            other = og.open(uri)
+            for number in range(3):
+                other.load([{"type": "Person", "data": {"name": f"new {number}"}}], mode="merge")
+                other.optimize()
+                other.cleanup(keep=1)
+        finally:
+            del os.environ["OMNIGRAPH_CLEANUP_GRACE_SECONDS"]
+        return name
+
+    catalog.session.udf.register("clean_up", udf(clean_up, "string").asNondeterministic())
+    catalog.sql("UPDATE og.main.person SET city = clean_up('there') WHERE name = 'ada'")
+    assert catalog.sql("SELECT city FROM og.main.person WHERE name = 'ada'") == [("there",)]
+    assert not [tag for tag in catalog.graph._core.truth.tags.list() if tag.name.startswith("__write/")]
+
+
+def test_statements_are_noted_by_actor_message_and_metadata(catalog: Catalog, tmp_path: Path) -> None:
+    attach(catalog.session, catalog.graph.uri, f"{catalog.name}by", actor="etl")
+    rows = catalog.session.createDataFrame(
+        [("gus", 1, "a"), (None, 2, "b")], "name string, age int, city string"
+    )
+    table, aside = f"{catalog.name}by.main.person", tmp_path / "gone"
+    writer = rows.writeTo(table).option("metadata", '{"run": "7"}').option("message", "nightly")
+    writer.option("on_error", "quarantine").option("rejected_to", str(aside)).append()
+    (found,) = catalog.session.sql(
+        f"SELECT actor, message, metadata FROM {catalog.name}by.system.commits ORDER BY version DESC LIMIT 1"
+    ).collect()
+    assert (found.actor, found.message, found.metadata["run"]) == ("etl", "nightly", "7")
+    assert found.metadata["load.rejected"] == "1"
+    assert '"age": 2' in aside.read_text()
+    catalog.session.sql(f"DELETE FROM {table} WHERE name = 'gus'")
+    assert catalog.graph.commits.list(limit=1)[0].actor == "etl"
+
+
 def test_all_tables_of_a_query_are_of_one_commit(catalog: Catalog) -> None:
     done = threading.Event()
 
@@ -163,6 +210,17 @@ def test_all_tables_of_a_query_are_of_one_commit(catalog: Catalog) -> None:
     finally:
         done.set()
         writer.join()
+
+
+def test_columns_that_are_added_are_properties(catalog: Catalog) -> None:
+    catalog.sql("ALTER TABLE og.main.person ADD COLUMNS (mail STRING, tall DOUBLE)")
+    assert "mail: String?" in catalog.graph.schema.source
+    catalog.sql("UPDATE og.main.person SET mail = 'a@x', tall = 1.5 WHERE name = 'ada'")
+    assert catalog.sql("SELECT mail, tall FROM og.main.person WHERE mail IS NOT NULL") == [("a@x", 1.5)]
+    for text in ("DROP COLUMN age", "RENAME COLUMN age TO old", "ADD COLUMN n INT NOT NULL"):
+        with pytest.raises(PySparkException, match=r"schema\.apply"):
+            catalog.sql(f"ALTER TABLE og.main.person {text}")
+    assert {row[1] for row in catalog.sql(f"SHOW TABLES IN {catalog.name}")} >= {"Person", "Knows"}
 
 
 def test_a_table_that_is_created_is_a_new_type(catalog: Catalog) -> None:

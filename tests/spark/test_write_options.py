@@ -70,6 +70,34 @@ def test_overwriting_with_a_frame_without_partitions_empties_the_type(session: A
     assert "no property 'nam'" in str(error)
 
 
+def test_what_a_frame_has_lost_is_told_in_its_commit(session: Any, tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "times", "node Seen { at: DateTime }")
+    write(graph, session.sql("SELECT timestamp'2026-01-31 00:00:00.000123' AS at"), "Seen")
+    noted = graph.commits.list(limit=1)[0].metadata["load.warnings"]
+    assert noted == "Seen.at has milliseconds: further digits of its values were cut"
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "said"),
+    [
+        ("Person", "name string", r"Person\.nr"),
+        ("Knows", "to long", r"Knows\.from"),
+        ("Knows", "to long, from long", None),
+    ],
+)
+def test_a_column_that_every_row_needs_is_missed_before_any_task(
+    table: str, columns: str, said: str | None, graph: og.Graph
+) -> None:
+    source = GraphSource({"graph": graph.uri, "path": table, "mode": "merge"})
+    if said is None:
+        assert source.writer(StructType.fromDDL(columns), overwrite=False)
+    else:
+        with pytest.raises(og.ValidationError, match=said):
+            source.writer(StructType.fromDDL(columns), overwrite=False)
+    patch = GraphSource({"graph": graph.uri, "path": "Person", "mode": "patch"})
+    assert patch.writer(StructType.fromDDL("id string, name string"), overwrite=False)
+
+
 def test_many_small_partitions_become_one_file(session: Any, graph: og.Graph) -> None:
     people = session.range(10, 210, 1, 40).selectExpr("id AS nr", "concat('p', id) AS name")
     write(graph, people, "Person")

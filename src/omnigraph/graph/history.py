@@ -18,8 +18,8 @@ from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 
 _SHOWN_CHARACTERS = 60
-_MEASURED = ("load.", "merge.", "same.")
-"""How the names begin under which loads, merges and combinations note what they did."""
+_MEASURED = ("load.", "merge.", "same.", "sql.")
+"""How the names begin under which loads, merges, combinations and statements of SQL note what they did."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -24,6 +24,7 @@ from pyspark.sql.types import StructField, StructType
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
+from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.sources.table_source import to_arrow_stream
 from omnigraph.execution.query_cache import compile_read_at
 from omnigraph.execution.read import Reader, ReadRequest
@@ -35,7 +36,12 @@ from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.feed_source import FeedReader, FeedStream
 from omnigraph.pipeline.jobs.stream_sink import StreamSink, app_id_of, check_records, stream_mode_of
 from omnigraph.pipeline.jobs.widen_type import widen_type
-from omnigraph.pipeline.jobs.write import TableWriter, check_written_columns, mode_of
+from omnigraph.pipeline.jobs.write import (
+    TableWriter,
+    check_needed_columns,
+    check_written_columns,
+    mode_of,
+)
 from omnigraph.pipeline.options import (
     check_options,
     open_from_options,
@@ -127,13 +133,14 @@ class GraphSource(DataSource):  # type: ignore[misc]
         with attach_details():
             if "app_id" in self.told:
                 raise BadInput("the option app_id is for streams: use idempotency_key", option="app_id")
-            table = self._check_written(schema)
-            return TableWriter(self.told, table, mode_of(self.told, overwrite), open_from_options)
+            mode = mode_of(self.told, overwrite)
+            return TableWriter(self.told, self._check_written(schema, mode), mode, open_from_options)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """Return the writer of the micro-batches of a stream."""
         with attach_details():
-            table = self._check_written(schema) if self.scan is not None else None
+            mode = stream_mode_of(self.told, overwrite, self.scan is not None)
+            table = self._check_written(schema, mode) if self.scan is not None else None
             if table is None:
                 app_id_of(self.told)
                 check_records(schema)
@@ -141,10 +148,9 @@ class GraphSource(DataSource):  # type: ignore[misc]
                 raise BadInput(
                     "a stream has an app_id instead of the option idempotency_key", option="idempotency_key"
                 )
-            mode = stream_mode_of(self.told, overwrite, table)
             return StreamSink(self.told, table, mode, open_from_options)
 
-    def _check_written(self, schema: StructType) -> str:
+    def _check_written(self, schema: StructType, mode: Mode) -> str:
         """Return the type that rows are written to, if their columns and the options fit."""
         if self.scan is None:
             raise BadInput("neither a query's result nor the change feed can be written to: name a table")
@@ -157,6 +163,8 @@ class GraphSource(DataSource):  # type: ignore[misc]
             if widen_type(graph, table, schema, mapping):
                 table = find_table(graph.snapshot(), table.table_key)
         check_written_columns(table, schema.fieldNames(), mapping)
+        if mode != "patch":
+            check_needed_columns(table, schema.fieldNames(), mapping)
         return table.name
 
     def _full_schema(self) -> StructType:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from omnigraph.base import errors
 from omnigraph.base.errors import OmniError
@@ -13,15 +12,26 @@ from omnigraph.base.errors import OmniError
 _MARK = "omnigraph error: "
 
 
-@contextmanager
-def attach_details() -> Iterator[None]:
-    """Add to an OmniError's traceback what `graph_error` needs to rebuild it."""
-    try:
-        yield
-    except OmniError as error:
+class _Details(AbstractContextManager[None]):
+    def __init__(self, whole: bool) -> None:
+        self._whole = whole
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if not isinstance(error, OmniError):
+            return
         if not any(note.startswith(_MARK) for note in getattr(error, "__notes__", ())):
             error.add_note(note_of(error))
-        raise
+        if not self._whole:  # Spark shows the traceback before the words
+            error.__cause__ = None
+            error.with_traceback(None)
+
+
+def attach_details(whole: bool = False) -> AbstractContextManager[None]:
+    """Add to an OmniError's traceback what `graph_error` needs to rebuild it.
+
+    It is an answer, so where it was raised is left out, unless the `whole` traceback is wanted.
+    """
+    return _Details(whole)
 
 
 def note_of(error: OmniError) -> str:

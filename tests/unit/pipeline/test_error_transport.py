@@ -50,3 +50,20 @@ def test_other_errors_pass_unchanged() -> None:
     with pytest.raises(ZeroDivisionError) as caught, attach_details():
         raise ZeroDivisionError
     assert not hasattr(caught.value, "__notes__")
+
+
+def test_spark_is_given_the_words_and_not_where_they_were_found() -> None:
+    def find() -> None:
+        try:
+            raise KeyError("inner")
+        except KeyError as error:
+            raise og.BadInput("too deep") from error
+
+    with pytest.raises(og.BadInput) as caught, attach_details():
+        find()
+    told = "".join(traceback.format_exception(caught.value))
+    assert "in find" not in told and "inner" not in told
+    assert graph_error(RuntimeError(told)).message == "too deep"  # type: ignore[union-attr]
+    with pytest.raises(og.BadInput) as caught, attach_details(whole=True):
+        find()
+    assert "in find" in "".join(traceback.format_exception(caught.value))

@@ -87,6 +87,9 @@ public final class GraphCatalog implements TableCatalog, SupportsNamespaces, Pro
 
   @Override
   public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
+    if (namespace.length == 0) {
+      return listTables(defaultNamespace());
+    }
     StructField answer = PythonSource.ask(options, "tables", "namespace", said(namespace));
     check(answer, namespace);
     return names(answer).map(table -> Identifier.of(namespace, table)).toArray(Identifier[]::new);
@@ -166,9 +169,33 @@ public final class GraphCatalog implements TableCatalog, SupportsNamespaces, Pro
     }
   }
 
+  /** ALTER TABLE ADD COLUMNS: properties that may be NULL, in a commit of their own. */
   @Override
-  public Table alterTable(Identifier ident, TableChange... changes) {
-    throw refused("ALTER TABLE");
+  public Table alterTable(Identifier ident, TableChange... changes) throws NoSuchTableException {
+    StructType added = new StructType();
+    for (TableChange change : changes) {
+      if (!(change instanceof TableChange.AddColumn add) || add.fieldNames().length != 1) {
+        throw refused("ALTER TABLE, but for ADD COLUMNS,");
+      }
+      if (!add.isNullable() || add.defaultValue() != null) {
+        throw refused("A new column that is NOT NULL or has a DEFAULT");
+      }
+      added = added.add(add.fieldNames()[0], add.dataType(), true);
+    }
+    StructField answer =
+        PythonSource.ask(
+            options,
+            "add_columns",
+            "namespace",
+            said(ident.namespace()),
+            "table",
+            ident.name(),
+            "columns",
+            added.json());
+    if (!isKnown(answer)) {
+      throw new NoSuchTableException(ident);
+    }
+    return loadTable(ident, (String) null, null);
   }
 
   /** DROP TABLE: the type leaves the schema; older versions still have it. */
@@ -247,6 +274,6 @@ public final class GraphCatalog implements TableCatalog, SupportsNamespaces, Pro
   }
 
   private static UnsupportedOperationException refused(String what) {
-    return new UnsupportedOperationException(what + " is not for graphs: change the schema with OmniGraph");
+    return new UnsupportedOperationException(what + " is not for graphs: change the schema with g.schema.apply");
   }
 }

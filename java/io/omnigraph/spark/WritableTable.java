@@ -22,7 +22,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 /** A type at the head of a branch: it is read at one commit, and what is written becomes a new one. */
 final class WritableTable extends GraphTable
     implements SupportsWrite, SupportsDeleteV2, SupportsRowLevelOperations {
-  private static final String[] WRITE_OPTIONS = {"mode", "idempotency_key", "message"};
+  private static final String[] WRITE_OPTIONS = {
+    "mode", "idempotency_key", "message", "metadata", "on_error", "rejected_to"
+  };
 
   private final Map<String, String> options;
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_MEASURED = ("load.", "merge.")
+_MEASURED = ("load.", "merge.", "sql.")
 """What the engine has counted is not why somebody wrote."""
 
 

@@ -86,7 +86,8 @@ class LoadWork:
     def metadata(self) -> Mapping[str, str]:
         """Return what was measured so far; how long publishing takes is not known before it is over."""
         rows = sum(self.nodes.values()) + sum(self.edges.values())
-        return self.metrics.as_metadata(rows, self._quarantine.count if self._quarantine else 0)
+        rejected = self._quarantine.count if self._quarantine else 0
+        return self.metrics.as_metadata(rows, rejected, self.warnings())
 
     def warnings(self) -> tuple[str, ...]:
         """Return what a caller should know of a right load: lost digits, and edges that cannot be found."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,6 +15,7 @@ Phase = Literal["read", "check", "write", "publish"]
 tables are staged; the commit is published."""
 
 _PREFIX = "load."
+_MAX_WARNINGS_CHARACTERS = 2000
 
 
 @dataclass
@@ -43,11 +44,13 @@ class LoadMetrics:
         """Add time to a phase."""
         self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
 
-    def as_metadata(self, rows: int, rejected: int) -> Mapping[str, str]:
+    def as_metadata(self, rows: int, rejected: int, warnings: Sequence[str] = ()) -> Mapping[str, str]:
         """Return what the commit notes: a fixed set of names, with numbers as strings."""
         noted = {"engine": self.engine, "rows": str(rows), "rejected": str(rejected)}
         if self.bytes_read is not None:
             noted["bytes_read"] = str(self.bytes_read)
         noted["bytes_written"] = str(sum(self.bytes_written.values()))
         noted |= {f"seconds_{phase}": f"{seconds:.3f}" for phase, seconds in self.seconds.items()}
+        if warnings:
+            noted["warnings"] = "\n".join(warnings)[:_MAX_WARNINGS_CHARACTERS]
         return {_PREFIX + name: value for name, value in noted.items()}

@@ -56,7 +56,7 @@ class StreamWriter:
 
     def __call__(self, frame: Any, batch: int) -> None:
         """Load a micro-batch as one commit, unless it is loaded already."""
-        with attach_details():
+        with attach_details(whole=True):
             source = frame if self._given["type"] is not None else RecordFrame(_require_json_column(frame))
             request = self._request(source, batch)
             try:

@@ -96,10 +96,10 @@ def app_id_of(told: Mapping[str, str]) -> str:
     return check_app_id(told["app_id"])
 
 
-def stream_mode_of(told: Mapping[str, str], truncate: bool, table: str | None) -> Mode:
+def stream_mode_of(told: Mapping[str, str], truncate: bool, names_type: bool) -> Mode:
     """Return how a batch is loaded: as a merge, unless the option or the output mode says something else."""
     mode = mode_of(told, truncate, "merge")
-    if table is None and mode not in ("append", "merge"):
+    if not names_type and mode not in ("append", "merge"):
         raise BadInput(
             f"graph records of any type are appended or merged: to {mode}, name the type of the rows",
             mode=mode,

@@ -7,9 +7,8 @@ the last process gets their outcomes, checks the rules between rows, and publish
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from omnigraph.base import clock
-from omnigraph.base.errors import BadInput, OmniError
+from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.execution.lineage.follow import LoadFacts, follow_load
@@ -36,10 +35,11 @@ from omnigraph.execution.load.stage.patches import PatchedTables
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.publish.outcome import Published
-from omnigraph.graph.write.base_hold import BaseHold, release_hold
-from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS, as_error
+from omnigraph.graph.write.base_hold import release_hold
+from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS, Problem, as_error
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.error_transport import attach_details
+from omnigraph.pipeline.jobs.holds import hold_commits, renew_holds
 from omnigraph.pipeline.jobs.rejected_files import check_file, puts_aside
 from omnigraph.pipeline.jobs.written_tasks import WrittenTasks
 from omnigraph.pipeline.options import read_strings
@@ -50,7 +50,6 @@ from omnigraph.pipeline.workers.read import ReadTask
 from omnigraph.pipeline.workers.record_frame import RecordFrame
 
 _log = logging.getLogger("omnigraph")
-_RENEWAL_SECONDS = 60.0
 Opened = Callable[[Mapping[str, str], bool], Graph]
 
 
@@ -89,8 +88,7 @@ class RowStaging:
         state = graph._state()
         self._told, self._opened = dict(told), opened
         self.source_of = source_of_partition(table, read_strings(told, "mapping"))
-        hold = BaseHold(graph._core.truth, graph.settings, graph.actor, state.head)
-        hold.place()  # tasks of other processes open what the branch has now, whatever cleanups do meanwhile
+        held = hold_commits(graph, state.head)  # tasks of other processes open what the branch has now
         base = WriteBase(graph._core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
         pinned = base.view_pinned()
@@ -104,7 +102,7 @@ class RowStaging:
         owner = None if table is None else catalog.node(table) or catalog.edge(table)
         version = base.rely_on(owner.table_key).pin.path if owner is not None else ""
         self.staged_for = StagedFor(
-            state.head.schema, state.head.fence, hold.name, key, version, clock.current().now_us()
+            state.head.schema, state.head.fence, next(iter(held), ""), key, version, clock.current().now_us()
         )
 
     def stage(self, iterator: Iterator[pa.RecordBatch]) -> bytes:
@@ -117,26 +115,9 @@ class RowStaging:
             rows = pa.Table.from_batches(self._task.read(number, self.source_of(batches)))
         return to_arrow_stream(rows)
 
-    @contextmanager
-    def _renew_hold(self) -> Iterator[None]:
-        """Say, in a task that takes long, that the write goes on."""
-        over = threading.Event()
-
-        def renew() -> None:
-            seconds = _RENEWAL_SECONDS
-            while not over.wait(seconds):
-                with suppress(OmniError, OSError):
-                    graph = self._opened(self._told, False)
-                    graph._core.truth.tags.renew(self.staged_for.held)
-                    seconds = min(_RENEWAL_SECONDS, graph.settings.write_hold_seconds / 4)
-
-        keeper = threading.Thread(target=renew, daemon=True, name="omnigraph-hold")
-        keeper.start()
-        try:
-            yield
-        finally:
-            over.set()
-            keeper.join()
+    def _renew_hold(self) -> AbstractContextManager[None]:
+        held = self.staged_for.held
+        return renew_holds(lambda: self._opened(self._told, False), [held] if held else [])
 
 
 def publish_staged(
@@ -233,6 +214,24 @@ def check_written_columns(table: TableType, columns: Sequence[str], mapping: Map
     unknown = [name for name in names if name not in (*table.by_name, "id", *ends)]
     if unknown:
         raise as_error([unknown_field_problem(table, name) for name in unknown], len(unknown))
+
+
+def check_needed_columns(table: TableType, columns: Sequence[str], mapping: Mapping[str, str]) -> None:
+    """Refuse columns among which one is not that every new row needs."""
+    names = property_names(columns, mapping)
+    ends = ("from", "to") if table.kind == "edge" else ()
+    needed = [
+        item.name
+        for item in table.properties
+        if not item.type.nullable and item.default is None and item.embed is None
+    ]
+    missing = [name for name in (*ends, *needed) if name not in names]
+    if missing:
+        every = [f"no column is {table.name}.{name}, which every row needs" for name in missing]
+        told = [
+            Problem("required", table.name, text, name) for text, name in zip(every, missing, strict=True)
+        ]
+        raise as_error(told, len(told))
 
 
 def mode_of(told: Mapping[str, str], overwrite: bool, otherwise: Mode = "append") -> Mode:

@@ -18,6 +18,7 @@ from omnigraph.compiler.catalog.model import EdgeType, TableType
 from omnigraph.graph.schema_apply.application import SchemaApplication
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.error_transport import note_of
+from omnigraph.pipeline.jobs.widen_type import widen_type
 from omnigraph.pipeline.spark_types import spark_schema
 from omnigraph.pipeline.sql.conditions import is_comparable, read_conditions
 from omnigraph.pipeline.sql.new_types import text_without, type_text
@@ -162,6 +163,17 @@ def _drop_table(told: Question) -> StructField:
     return make_answer()
 
 
+def _add_columns(told: Question) -> StructField:
+    graph = open_graph_of(told, False, _writable(told).branch)
+    table = find_type(graph.snapshot(), told["table"])
+    columns = StructType.fromJson(json.loads(told["columns"]))
+    known = [name for name in columns.fieldNames() if name in table.by_name]
+    if known:
+        raise AlreadyExists(f"{table.name} has a property {known[0]!r} already", property=known[0])
+    widen_type(graph, table, columns, {})
+    return make_answer()
+
+
 def _writable(told: Question) -> Namespace:
     where = find_namespace(open_graph_of(told), told["namespace"])
     if where.branch is None or where.is_system:
@@ -207,6 +219,7 @@ _QUESTIONS: dict[str, Callable[[Question], StructField]] = {
     "table": _describe_table,
     "delete": _delete_rows,
     "create_table": _create_table,
+    "add_columns": _add_columns,
     "drop_table": _drop_table,
     "create_branch": _create_branch,
     "drop_branch": _drop_branch,

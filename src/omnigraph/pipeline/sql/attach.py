@@ -25,7 +25,13 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _JARS_KNOWN = "spark.omnigraph.catalog.jar"
 
 
-def attach_graph(spark: Any, uri: Any, name: str, storage_options: Mapping[str, str] | None) -> None:
+def attach_graph(
+    spark: Any,
+    uri: Any,
+    name: str,
+    storage_options: Mapping[str, str] | None,
+    actor: str | None = None,
+) -> None:
     """Make a graph a catalog of a session; again with the same graph it does nothing."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name.lower() == "spark_catalog":
         raise BadInput(f"{name!r} is not a name for a catalog: use letters, digits and _", name=name)
@@ -33,17 +39,16 @@ def attach_graph(spark: Any, uri: Any, name: str, storage_options: Mapping[str, 
     require_worker_python(spark)
     address = str(open_store(str(uri), dict(storage_options or {})).root_uri)
     prefix = f"spark.sql.catalog.{name}"
-    storage = {f"{prefix}.{STORAGE_PREFIX}{key}": value for key, value in (storage_options or {}).items()}
-    wanted = {prefix: CATALOG_CLASS, f"{prefix}.graph": address, **storage}
+    told = {f"{STORAGE_PREFIX}{key}": value for key, value in (storage_options or {}).items()}
+    told |= {"graph": address, **({} if actor is None else {"actor": actor})}
+    wanted = {prefix: CATALOG_CLASS, **{f"{prefix}.{key}": value for key, value in told.items()}}
     known = {key: spark.conf.get(key, None) for key in wanted}
     if known == wanted:
         return
     if known[prefix] is not None:
         there = spark.conf.get(f"{prefix}.graph", None) or known[prefix]
         raise BadInput(f"the catalog {name} of this session is {there}: give another name", name=name)
-    open_graph_of(
-        {"graph": address, **{f"{STORAGE_PREFIX}{k}": v for k, v in (storage_options or {}).items()}}
-    )
+    open_graph_of(told)
     _add_jar(spark)
     register(spark)
     spark.dataSource.register(CatalogSource)

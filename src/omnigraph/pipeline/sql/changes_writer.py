@@ -17,10 +17,13 @@ from omnigraph.graph.changes.diff import diff
 from omnigraph.graph.changes.model import ChangeFilter
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.write.base_hold import release_hold
 from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.error_transport import attach_details
+from omnigraph.pipeline.jobs.holds import hold_commits, renew_holds
 from omnigraph.pipeline.jobs.written_tasks import WrittenTasks
+from omnigraph.pipeline.options import read_strings
 from omnigraph.pipeline.sql.places import find_type, open_graph_of
 from omnigraph.pipeline.sql.row_changes import ChangedRowsWork
 from omnigraph.pipeline.workers.read import ReadTask
@@ -50,6 +53,7 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
         self._table_key, self._has_key = table.table_key, bool(table.key)
         self._schema, self._staged_behind = state.head.schema, state.head.fence
         self._shape = OneType(table.name, {})
+        self._held = hold_commits(graph, snapshot.record, state.head)
         base = WriteBase(graph._core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
         vectors = MissingVectors(graph.embedder)
@@ -64,7 +68,7 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
         updated: list[str] = []
         removed: list[str] = []
         number = TaskContext.get().partitionId()
-        with attach_details():
+        with attach_details(), renew_holds(self._open, self._held):
             rows = self._rows(iterator, updated, removed)
             said = pa.Table.from_batches(self._task.read(number, rows_of_partition(self._shape, rows)))
         return ChangesMessage(to_arrow_stream(said), updated, removed)
@@ -88,31 +92,45 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
         said = [cast(ChangesMessage, message) for message in messages if message is not None]
         updated = frozenset(id_ for message in said for id_ in message.updated)
         removed = frozenset(id_ for message in said for id_ in message.removed)
-        if not said:
-            return
-        outcomes = pa.concat_tables([pa.ipc.open_stream(message.stream).read_all() for message in said])
         with attach_details():
             graph = self._open()
-            work = ChangedRowsWork(
-                WrittenTasks(outcomes, self._task.key, self._schema),
-                rows_of_partition(self._shape, ()),
-                self._table_key,
-                updated,
-                removed,
-                lambda head: self._find_changed_since(graph, head),
-                graph.catalog_at,
-                self._told["command"].lower(),
-            )
-            graph.commit_work(
-                work,
-                message=self._told.get("message"),
-                durable=True,
-                staged_behind=self._staged_behind,
-                idempotency_key=self._told.get("idempotency_key"),
-            )
+            try:
+                if said:
+                    self._publish(graph, said, updated, removed)
+            finally:
+                self._let_go(graph)
+
+    def _publish(
+        self, graph: Graph, said: Sequence[ChangesMessage], updated: frozenset[str], removed: frozenset[str]
+    ) -> None:
+        outcomes = pa.concat_tables([pa.ipc.open_stream(message.stream).read_all() for message in said])
+        work = ChangedRowsWork(
+            WrittenTasks(outcomes, self._task.key, self._schema),
+            rows_of_partition(self._shape, ()),
+            self._table_key,
+            updated,
+            removed,
+            lambda head: self._find_changed_since(graph, head),
+            graph.catalog_at,
+            self._told["command"].lower(),
+        )
+        graph.commit_work(
+            work,
+            message=self._told.get("message"),
+            metadata=read_strings(self._told, "metadata"),
+            durable=True,
+            staged_behind=self._staged_behind,
+            idempotency_key=self._told.get("idempotency_key"),
+        )
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Do nothing: nothing refers to the staged files, and cleanup removes them."""
+        """Let cleanups go on: nothing refers to the staged files, and they remove them."""
+        with attach_details():
+            self._let_go(self._open())
+
+    def _let_go(self, graph: Graph) -> None:
+        for name in self._held:
+            release_hold(graph._core.truth, name)
 
     def _find_changed_since(self, graph: Graph, head: CommitRecord) -> Iterator[str]:
         """Yield the ids of the type's rows that the head has otherwise than the commit that was read."""

@@ -12,9 +12,10 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.schema_apply.names import rename_catalog
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.pipeline.options import open_from_options
+from omnigraph.pipeline.options import STORAGE_PREFIX, open_from_options
 
 SYSTEM = "system"
+_OF_GRAPH = ("graph", "actor")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -36,7 +37,7 @@ class Namespace:
 
 def open_graph_of(told: Mapping[str, str], read_only: bool = True, branch: str | None = None) -> Graph:
     """Open the graph of a catalog."""
-    plain = {key: value for key, value in told.items() if key == "graph" or key.startswith("storage.")}
+    plain = {key: told[key] for key in told if key in _OF_GRAPH or key.startswith(STORAGE_PREFIX)}
     return open_from_options({**plain, "branch": branch} if branch else plain, read_only)
 
 

@@ -6,7 +6,7 @@ changed in between are a conflict, so no update is lost; rows that were only rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -44,6 +44,10 @@ class DeletedWhere:
     commit_class: CommitClass = CommitClass.LOGICAL
     repeatable: bool = True
 
+    def metadata(self) -> Mapping[str, str]:
+        """Return how many rows went."""
+        return _counts(0, 0, self.rows)
+
     def stage(self, base: WriteBase) -> None:
         """Write nothing ahead."""
 
@@ -76,6 +80,13 @@ class ChangedRowsWork:
     commit_class: CommitClass = CommitClass.LOGICAL
     repeatable: bool = True
     _read: ReadSource | None = field(default=None, init=False)
+    _deleted: int = field(default=0, init=False)
+
+    def metadata(self) -> Mapping[str, str]:
+        """Return how many rows came, were changed and went; edges that went with nodes are not counted."""
+        part = None if self._read is None else self._read.tables.get(self.table_key)
+        rows = 0 if part is None else part.rows
+        return _counts(rows - len(self.updated), len(self.updated), self._deleted)
 
     def stage(self, base: WriteBase) -> None:
         """Take what the tasks have made; the rules of single rows hold from here on."""
@@ -92,6 +103,7 @@ class ChangedRowsWork:
         part = self._read.tables.get(self.table_key)
         rows = self._check_keys(base, table, part) if part is not None and part.rows else _no_rows(table)
         removed = sorted(self.removed - set(rows["id"].to_pylist()))
+        self._deleted = len(removed)
         deltas = {self.table_key: TableDelta(table, rows, removed=removed)}
         deltas |= _cascade(catalog, base, table, removed)
         _check(catalog, base, deltas)
@@ -135,6 +147,10 @@ class ChangedRowsWork:
         problems.add(TableImage(table, keys.filter(stays), "append", locate).find_clashes(BranchRows(base)))
         problems.raise_if_any()
         return image.delta.rows
+
+
+def _counts(inserted: int, updated: int, deleted: int) -> dict[str, str]:
+    return {"sql.inserted": str(inserted), "sql.updated": str(updated), "sql.deleted": str(deleted)}
 
 
 def _check(catalog: Catalog, base: WriteBase, deltas: dict[str, TableDelta]) -> None:

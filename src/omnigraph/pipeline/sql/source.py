@@ -23,7 +23,10 @@ from omnigraph.pipeline.workers.scan import ResultPart, TableScan, read_result
 CATALOG_FORMAT = "omnigraph_catalog"
 _ROWS_PER_TASK = 262_144
 _SYSTEM = "system:"
-_WRITE_OPTIONS = ("graph", "branch", "idempotency_key", "message")
+_WRITE_OPTIONS = (
+    *("graph", "branch", "actor"),
+    *("idempotency_key", "message", "metadata", "on_error", "rejected_to"),
+)
 
 
 class CatalogSource(DataSource):  # type: ignore[misc]

@@ -11,6 +11,7 @@ from pyspark.sql.types import (
     BooleanType,
     DataType,
     LongType,
+    MapType,
     StringType,
     StructField,
     StructType,
@@ -37,7 +38,10 @@ def _commits(graph: Graph, snapshot: Snapshot) -> list[Row]:
         "operation",
     )
     return [
-        {name: getattr(commit, name) for name in (*names, "maintenance")}
+        {
+            **{name: getattr(commit, name) for name in (*names, "maintenance")},
+            "metadata": list(commit.metadata.items()),
+        }
         for commit in graph.commits.list(snapshot.branch)
         if snapshot.branch != commit.branch or commit.version <= snapshot.version
     ]
@@ -91,7 +95,8 @@ _KNOWN: dict[str, tuple[dict[str, DataType], Callable[[Graph, Snapshot], list[Ro
     ),
     "commits": (
         {"id": _TEXT, "parent": _TEXT, "merged_parent": _TEXT, "branch": _TEXT, "version": _NUMBER,
-         "actor": _TEXT, "created_at": _MOMENT, "message": _TEXT, "operation": _TEXT, "maintenance": _TRUTH},
+         "actor": _TEXT, "created_at": _MOMENT, "message": _TEXT, "operation": _TEXT, "maintenance": _TRUTH,
+         "metadata": MapType(_TEXT, _TEXT)},
         _commits,
     ),
     "files": (
