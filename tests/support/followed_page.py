@@ -44,7 +44,9 @@ class Step:
 def follow(page: Path, folder: Path, bin_folder: Path) -> Iterator[Step]:
     """Carry out the blocks of a page with the programs of an environment, in an empty folder."""
     paths = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    # Where a terminal is said to have another size, lines are broken elsewhere.
+    left_out = ("PYTHON", "COLUMNS", "LINES")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     environ |= {"PATH": paths, "HOME": str(folder), "TERM": "dumb", "NO_COLOR": "1"}
     python = subprocess.Popen(
         [bin_folder / "python", "-c", _LISTENER],

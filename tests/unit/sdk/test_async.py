@@ -47,7 +47,7 @@ def test_every_public_method_and_property_has_its_twin(behind: type) -> None:
     """What only the parts of OmniGraph ask of a handle is hidden by name: nothing is left out by chance."""
     twin = TWINS[behind]
     hidden = {*handles.HIDDEN, "comparison"}
-    hidden |= {"table", "namespace"} if twin is og.AsyncSnapshot else set()
+    hidden |= {*handles.HIDDEN_OF_SNAPSHOTS} if twin is og.AsyncSnapshot else set()
     hidden |= {"to_reader"} if twin is og.AsyncStream else set()
     for name in dir(behind):
         if name.startswith("_") or name in hidden:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ class Cutter:
         with client, suppress(OSError):
             server = socket.create_connection(self._behind)
             with server:
-                while data := client.recv(1 << 20):
+                while data := _read_request(client):
                     self.requests += 1
                     where, count = self.cuts.pop(0) if self.cuts else ("", 0)
                     if where == "asked":
@@ -69,6 +70,21 @@ class Cutter:
 
     def close(self) -> None:
         self._listening.close()
+
+
+def _read_request(client: socket.socket) -> bytes:
+    """Return a whole request, which comes in pieces: its head, then its body; nothing when there is none."""
+    data = b""
+    while piece := client.recv(1 << 20):
+        data += piece
+        head, end, body = data.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
+        is_chunked = b"transfer-encoding: chunked" in head.lower()
+        if end and (
+            body.endswith(b"0\r\n\r\n") if is_chunked else len(body) >= int(length[1] if length else 0)
+        ):
+            return data
+    return b""
 
 
 @pytest.fixture(scope="module")

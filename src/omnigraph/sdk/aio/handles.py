@@ -36,6 +36,7 @@ HIDDEN = (
     "declared_queries",
 )
 """What the parts of OmniGraph ask of a handle, and users do not."""
+HIDDEN_OF_SNAPSHOTS = (*HIDDEN, "table", "namespace", "sight", "access", "sees_all", "view_id")
 
 AsyncGraph = make_twin(
     Graph,
@@ -56,7 +57,7 @@ AsyncSnapshot = make_twin(
     Snapshot,
     "AsyncSnapshot",
     plain=("branch", "commit_id", "version", "commit", "tables", "distinct"),
-    hidden=(*HIDDEN, "table", "namespace", "sight", "access", "sees_all", "view_id"),
+    hidden=HIDDEN_OF_SNAPSHOTS,
 )
 AsyncStream = make_twin(
     Stream, "AsyncStream", plain=("schema", "columns", "commit_id"), hidden=("to_reader",), items_at_once=1
