@@ -58,6 +58,9 @@ def serve(
         list[str] | None,
         typer.Option("--allow", help="A folder or s3:// prefix that jobs may use.", metavar="PREFIX"),
     ] = None,
+    webhooks: Annotated[
+        str | None, typer.Option("--webhooks", help="A file of who is told what happens to proposals.")
+    ] = None,
 ) -> None:
     """Serve graphs over HTTP until it is stopped."""
     with report_errors(as_json=False):
@@ -107,6 +110,7 @@ def serve(
                 unauthenticated=unauthenticated,
                 cluster=root,
                 requires_all=requires_all,
+                webhooks=webhooks,
             ),
             lambda address: print_text(f"OMNIGRAPH_LISTEN_ADDR={address}"),
         )

@@ -47,6 +47,8 @@ from omnigraph.server.routes import (
     status,
     writes,
 )
+from omnigraph.server.webhooks.config import Webhook
+from omnigraph.server.webhooks.runner import WebhookRunner
 
 _JOB_STOP_SECONDS = 10.0
 """How long a worker waits for a job to stop; one that does not is abandoned, and done by another."""
@@ -75,6 +77,8 @@ class ServerConfig:
     """The root of a cluster, whose graphs and policies are served instead, newest first."""
     requires_all: bool = False
     """Whether each graph of the cluster must be served."""
+    webhooks: tuple[Webhook, ...] = ()
+    """Who is told what happens to proposals."""
 
 
 def create_app(config: ServerConfig) -> FastAPI:
@@ -100,6 +104,7 @@ def create_app(config: ServerConfig) -> FastAPI:
         AllowedAddresses(config.allowed),
         config.limits.jobs,
     )
+    app.state.webhooks = WebhookRunner(app.state.served, config.state or default_state(), config.webhooks)
     # Each route before the one that is asked for costs time: what is asked most often comes first.
     app.include_router(status.router)
     parts = (reads, writes, queries, branches, commits, feed, blobs, entities, schema, maintenance, jobs)
@@ -129,9 +134,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await run_in_threadpool(app.state.served.open)
     app.state.jobs.on_end = app.state.metrics.count_job
     app.state.jobs.start()
+    app.state.webhooks.start()
     yield
     app.state.stopping.set()
+    app.state.webhooks.stop()
     app.state.jobs.stop()
+    await run_in_threadpool(app.state.webhooks.join, _JOB_STOP_SECONDS)
     await run_in_threadpool(app.state.jobs.join, _JOB_STOP_SECONDS)
     app.state.workshop.close()
     app.state.metrics.close()

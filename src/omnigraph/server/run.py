@@ -31,6 +31,7 @@ from omnigraph.server.observe.logs import set_up_logs
 from omnigraph.server.observe.traces import find_traces
 from omnigraph.server.policies import ServerPolicies, read_policies
 from omnigraph.server.revisions.of_cluster import check_cluster
+from omnigraph.server.webhooks.config import Webhook, read_webhooks
 
 _CONFIG = "OMNIGRAPH_SERVER_CONFIG"
 _BACKLOG = 2_048
@@ -64,12 +65,15 @@ class ServeRequest:
     """The root of a cluster, which says itself which graphs and policies there are."""
     requires_all: bool = False
     """Whether each graph of the cluster must be served."""
+    webhooks: str | None = None
+    """The file that says who is told what happens to proposals."""
 
 
 def serve(request: ServeRequest, announce: Callable[[str], None]) -> None:
     """Serve until a signal asks to stop; `announce` is told the address as soon as it is bound."""
     name_graphs(request.graphs)
     forbid_files()
+    _read_webhooks(request.webhooks)
     identity, _, _ = _read_rights(request)  # what is wrong is said here, not by a worker
     if request.cluster is not None:
         check_cluster(request.cluster, not identity.is_open)
@@ -132,10 +136,15 @@ def build_app() -> FastAPI:
             server,
             told["cluster"],
             told["requires_all"],
+            _read_webhooks(told["webhooks"]),
         )
     )
     _stop_in_time(app, limits.stop_seconds)
     return app
+
+
+def _read_webhooks(path: str | None) -> tuple[Webhook, ...]:
+    return () if path is None else read_webhooks(Path(path))
 
 
 def _request_of(told: Mapping[str, Any]) -> ServeRequest:

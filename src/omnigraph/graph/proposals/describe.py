@@ -81,8 +81,8 @@ def describe_proposal(desk: ProposalDesk, stored: StoredProposal) -> Proposal:
 def list_events(stored: StoredProposal) -> tuple[ProposalEvent, ...]:
     """Return what has happened to a proposal, oldest first."""
     return tuple(
-        ProposalEvent(event.kind.value, event.actor, event.made_at, _list_facts(event), stored.id)
-        for event in stored.events
+        ProposalEvent(event.kind.value, event.actor, event.made_at, _list_facts(event), stored.id, number)
+        for number, event in enumerate(stored.events)
     )
 
 

@@ -72,6 +72,8 @@ class ProposalEvent:
     at: datetime
     facts: Mapping[str, Any] = field(default_factory=dict)
     proposal: str = ""
+    number: int = 0
+    """Its place among the events of the proposal, from 0: with the proposal it is the event's id."""
 
 
 @dataclass(frozen=True, slots=True)

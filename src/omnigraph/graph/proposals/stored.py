@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -70,6 +71,11 @@ class StoredProposals:
         """Return the ids of all proposals, newest first."""
         found = layout.own(self._store.list(layout.PROPOSALS))
         return sorted((layout.proposal_of(info.path) for info in found), reverse=True)
+
+    def stamp(self) -> str:
+        """Return what is another text whenever something has happened: a proposal only grows."""
+        found = sorted((info.path, info.size) for info in layout.own(self._store.list(layout.PROPOSALS)))
+        return hashlib.blake2b(repr(found).encode(), digest_size=16).hexdigest()
 
     def read_all(self, ids: list[str]) -> Iterator[StoredProposal]:
         """Yield proposals, some reads at a time; the log tells of those that cannot be read."""

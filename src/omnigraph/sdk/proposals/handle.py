@@ -258,6 +258,10 @@ class Proposals:
         )
         return [self._describe(desk, stored) for stored in islice(found, limit)]
 
+    def _stamp(self) -> str:
+        """Return what is another text whenever something has happened to a proposal."""
+        return self._desk().stored.stamp()
+
     def _turn(self, id: str, kind: EventKind, state: str, text: str) -> Proposal:
         desk, id = self._find(id, writes=True)
         storable("text", text, self._graph.settings.commit_text_bytes)
