@@ -197,3 +197,16 @@ def test_a_merge_whose_plan_stands_is_finished_by_who_takes_it_for_dead(
     worker.release("publish.before_record")
     assert worker.answer() == graph.snapshot().commit_id == graph.proposals.show(id).merged_commit
     assert len(merges(graph)) == 1
+
+
+def test_nobody_approves_what_came_into_the_source_by_a_merge_of_anothers_branch(
+    graph: og.Graph, bob: og.Graph
+) -> None:
+    graph.branches.create("of-bob", "a")
+    bob.mutate(ADD, {"n": "of bob"}, branch="of-bob")
+    graph.branches.merge("of-bob", into="a")
+    made = graph.proposals.create("a", title="together").id
+    with pytest.raises(og.PolicyDenied, match="nobody approves what they have"):
+        bob.proposals.approve(made)
+    og.open(graph.uri, actor="act-cyd").proposals.approve(made)
+    assert graph.proposals.merge(made).outcome == "fast_forward"

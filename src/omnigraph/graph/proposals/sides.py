@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from omnigraph.base.errors import BranchGone, HistoricalVersionReclaimed, NotFound
-from omnigraph.graph.manifest.lineage import Ancestry
-from omnigraph.graph.manifest.merge_base import merge_base
+from omnigraph.graph.manifest.merge_base import list_apart, merge_base
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.proposals.fold import ProposalFacts
@@ -44,24 +43,13 @@ def find_base(truth: Truth, target: CommitRecord, source: CommitRecord) -> Commi
 def involved_in(
     truth: Truth, facts: ProposalFacts, target: CommitRecord, source: CommitRecord
 ) -> frozenset[str]:
-    """Return who opened a proposal, wrote its commits, or saved the answers that stand."""
+    """Return who opened a proposal, wrote what it brings (also by merges), or saved standing answers."""
     found = {facts.author, *facts.answered_by}
     found.update(record.actor for record in _own_commits(truth, target, source))
     return frozenset(actor for actor in found if actor is not None)
 
 
 def _own_commits(truth: Truth, target: CommitRecord, source: CommitRecord) -> list[CommitRecord]:
-    """Return the changes of the source that the target does not have, along its first parents."""
-    base = merge_base(truth.chains, target, source)
-    past, found, record = Ancestry(truth.chains), [], source
-    while record.commit != base.commit:
-        inherited = record.incarnation != source.incarnation
-        if inherited and merge_base(truth.chains, target, record).commit == record.commit:
-            break
-        if record.commit_class is CommitClass.LOGICAL:
-            found.append(record)
-        parent = past.at(record.parent) if record.parent is not None else None
-        if parent is None:
-            break
-        record = parent
-    return found
+    """Return the changes that the source has and the target has not, those of merged branches among them."""
+    apart = list_apart(truth.chains, source, target)
+    return [record for record in apart if record.commit_class is CommitClass.LOGICAL]

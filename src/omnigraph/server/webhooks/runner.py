@@ -25,7 +25,7 @@ FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 600.0
 GIVEN_UP_SECONDS = 3 * 86_400.0
 """How long an event is sent again and again; then the log says that it was not taken, and the next one is."""
-_AT_ONCE = 100
+_EVENTS_PER_READ = 10_000
 
 
 class WebhookRunner:
@@ -80,7 +80,7 @@ class WebhookRunner:
         """Send events in their order; return whether none is left."""
         place = file.read()
         if place.cursor is None:
-            file.write(Place(_find_end(graph)))  # what was before is no news
+            file.write(Place(_find_end(graph)))  # what was before is not sent
             return True
         while not self._stopping.is_set():
             now = clock.current().now_us()
@@ -144,7 +144,7 @@ def describe(graph: Graph, name: str, event: ProposalEvent) -> Mapping[str, Any]
 def _find_end(graph: Graph) -> str:
     cursor = None
     while True:
-        page = graph.proposals.poll(cursor, limit=_AT_ONCE * _AT_ONCE)
+        page = graph.proposals.poll(cursor, limit=_EVENTS_PER_READ)
         cursor = page.cursor
         if not page.events:
             return cursor
