@@ -43,7 +43,7 @@ def main() -> int:
         folder = Path(scratch)
         subprocess.run([UV, "build", "--quiet", "--wheel", "--out-dir", folder], cwd=ROOT, check=True)
         (wheel,) = folder.glob("*.whl")
-        for version in VERSIONS:
+        for version in sys.argv[1:] or VERSIONS:
             place = folder / version
             place.mkdir()
             told[version] = try_python(version, wheel, place)

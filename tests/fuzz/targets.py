@@ -14,6 +14,9 @@ from unittest.mock import patch
 
 import omnigraph as og
 from omnigraph.base.failpoints import Failpoint
+from omnigraph.cli.config.configuration import FILE_NAME, read_configuration
+from omnigraph.cluster.config.read_config import read_config
+from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.compiler.frontend import compile_query, compile_schema, format_queries, format_schema
 from omnigraph.execution.load.mapping.mapping import parse_mapping
 from omnigraph.graph.backup.manifest import decode_manifest
@@ -28,6 +31,7 @@ from omnigraph.graph.manifest.stamp import Stamp
 from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.recovery.plans import DurablePlan
 from omnigraph.graph.write.keys import decode_claim
+from omnigraph.policy.read_bundle import parse_bundle
 from omnigraph.storage.format.version_files import read_files
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -69,6 +73,19 @@ def check_queries(text: str) -> None:
     formatted = format_queries(text)
     assert format_queries(formatted) == formatted
     compile_query(text, SCHEMA)
+
+
+def read_home(data: bytes) -> None:
+    """Read the configuration of the command line."""
+    with TemporaryDirectory() as home, patch.dict("os.environ", OMNIGRAPH_HOME=home):
+        Path(home, FILE_NAME).write_bytes(data)
+        read_configuration(lambda _: None)
+
+
+def examples_named(pattern: str) -> Callable[[], Iterator[bytes]]:
+    """Return files of the example of a cluster as seeds."""
+    folder = Path(__file__).parents[2] / "examples" / "cluster"
+    return lambda: (path.read_bytes() for path in sorted(folder.rglob(pattern)))
 
 
 def sealed(decode: Callable[[bytes, str], object]) -> Callable[[bytes], object]:
@@ -175,10 +192,24 @@ CONTROL_OBJECTS: Mapping[str, tuple[str, Callable[[bytes, str], object]]] = {
     "backup": ("backup/backups/", decode_manifest),
 }
 
+CONFIGURATION = """
+operator: {actor: act-ada}
+servers:
+  prod: {url: "https://graphs.example.com"}
+profiles:
+  work: {server: prod, default_graph: people}
+defaults: {server: prod, output: table, table_width: 120}
+aliases:
+  older: {server: prod, graph: people, query: older_than, args: [age], params: {limit: 10}}
+"""
+
 TARGETS: Mapping[str, Target] = {
     "schema": Target(in_text(check_schema), files_named(".pg")),
     "queries": Target(in_text(check_queries), files_named(".gq")),
     "mapping": Target(in_text(lambda text: parse_mapping(text, "m.toml")), texts(MAPPING)),
+    "configuration": Target(read_home, texts(CONFIGURATION)),
+    "cluster": Target(lambda data: read_config(data, ClusterFindings()), examples_named("cluster.yaml")),
+    "policy": Target(in_text(parse_bundle), examples_named("policies/*.yaml")),
     "token": Target(in_text(read_token), texts('["cursor",{"graph":"a","branch":"main"},{"after":1}]'), True),
     "table": Target(lambda data: read_files(data, "x"), control_objects(".manifest")),
     **{

@@ -47,9 +47,9 @@ def read_yaml(text: str, file: str = "") -> Document:
     if len(text) > _MAX_CHARACTERS:
         raise ParseError(f"the file has {len(text)} characters, and may have {_MAX_CHARACTERS}", file)
     document = Document(None, file)
-    loader = yaml.SafeLoader(text)
     try:
         _refuse_aliases(text, file)
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         document.value = None if node is None else _convert(loader, node, (), document)
     except yaml.MarkedYAMLError as error:
@@ -60,8 +60,6 @@ def read_yaml(text: str, file: str = "") -> Document:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         said = str(error).splitlines()[0] if str(error) else "it is not YAML"
         raise ParseError([Diagnostic("not_yaml", said, 1, 1)], file) from None
-    finally:
-        loader.dispose()
     return document
 
 
@@ -86,7 +84,7 @@ def _convert(loader: yaml.SafeLoader, node: yaml.Node, path: Path, document: Doc
         return [_convert(loader, item, (*path, at), document) for at, item in enumerate(node.value)]
     if isinstance(node, yaml.ScalarNode) and node.style == "|":
         document.texts[path] = mark.line + 2  # after the line that ends in `|`
-    return loader.construct_object(node)
+    return _construct(loader, node, document)
 
 
 def _convert_mapping(
@@ -96,7 +94,7 @@ def _convert_mapping(
     for key_node, value_node in node.value:
         mark = key_node.start_mark
         place = (mark.line + 1, mark.column + 1)
-        key = loader.construct_object(key_node) if isinstance(key_node, yaml.ScalarNode) else None
+        key = _construct(loader, key_node, document) if isinstance(key_node, yaml.ScalarNode) else None
         if not isinstance(key, str):
             said = f"{key_node.value!r} is a key and not a string: quote it"
             raise ParseError([Diagnostic("bad_key", said, *place)], document.file)
@@ -106,3 +104,12 @@ def _convert_mapping(
         document.places[(*path, key)] = place
         found[key] = _convert(loader, value_node, (*path, key), document)
     return found
+
+
+def _construct(loader: yaml.SafeLoader, node: yaml.Node, document: Document) -> Any:
+    try:
+        return loader.construct_object(node)
+    except (KeyError, AttributeError):  # what the library says of `!!bool x` and `!!timestamp x`
+        place = (node.start_mark.line + 1, node.start_mark.column + 1)
+        said = f"{node.value!r} does not fit its tag: leave the tag out"
+        raise ParseError([Diagnostic("not_yaml", said, *place)], document.file) from None

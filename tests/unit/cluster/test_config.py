@@ -29,6 +29,7 @@ def found(text: str) -> list[tuple[str, str, int | None, int | None]]:
         (HEAD + "graphs:\n  a: { schema: x, schema: y }\n", ("duplicate_key", "graphs.a.schema", 4, 19)),
         (HEAD + "graphs:\n  a: {}\n", ("missing_key", "graphs.a.schema", 4, 6)),
         (HEAD + "graphs: [a]\n", ("wrong_type", "graphs", 3, 1)),
+        (HEAD + "graphs: !!bool x\n", ("wrong_type", "graphs", 3, 1)),
         (HEAD + "ui: {}\n", ("reserved_key", "ui", 3, 1)),
         (HEAD + "state: { lock: often }\n", ("wrong_type", "state.lock", 3, 10)),
         (HEAD + "state: { backend: paper }\n", ("invalid_value", "state.backend", 3, 10)),

@@ -92,7 +92,7 @@ LINES: dict[str, tuple[bytes, str]] = {
     "an integer as a fraction": (b'{"type":"P","data":{"k":"a","n":5e0}}', "found a float"),
     "depth": (b"[" * 100_000, "nested too deeply"),
     "depth in a value": (
-        b'{"type":"P","data":{"k":"a","l":' + b"[" * 3000 + b"]" * 3000 + b"}}", "nested too deeply",
+        b'{"type":"P","data":{"k":"a","l":' + b"[" * 50_000 + b"]" * 50_000 + b"}}", "nested too deeply",
     ),
     "latin-1": (b'{"type":"P","data":{"k":"\xe9"}}', "not UTF-8"),
     "utf-16": ('{"type":"P","data":{"k":"a"}}'.encode("utf-16"), "not UTF-8"),

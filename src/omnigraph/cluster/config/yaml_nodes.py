@@ -98,5 +98,5 @@ class _NodeReader:
             return str(node.value)
         try:
             return yaml.SafeLoader("").construct_object(node)  # type: ignore[no-untyped-call, unused-ignore]
-        except (ValueError, yaml.YAMLError):
-            return str(node.value)
+        except (ValueError, KeyError, AttributeError, yaml.YAMLError):
+            return str(node.value)  # a tag that does not fit: `!!bool x` is a KeyError
