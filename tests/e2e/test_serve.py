@@ -104,6 +104,25 @@ def test_a_worker_that_is_killed_loses_no_acknowledged_write(tmp_path: Path) -> 
     assert stored.query("query q() { match { $p: Person } return { count($p) as n } }").scalar() == 10
 
 
+@pytest.mark.long
+def test_workers_end_when_the_process_that_started_them_was_killed(tmp_path: Path) -> None:
+    og.init(tmp_path / "people", SCHEMA)
+    with running_server(tmp_path, str(tmp_path / "people"), workers=2) as server:
+        url = f"http://{server.address}/readyz"
+        started = time.monotonic() + 60
+        while time.monotonic() < started:
+            try:
+                httpx.get(url, timeout=60)
+                break
+            except httpx.TransportError:
+                continue
+        workers = psutil.Process(server.process.pid).children(recursive=True)
+        assert len(workers) >= 2
+        server.process.kill()
+        gone, alive = psutil.wait_procs(workers, 60)
+        assert (len(gone), alive) == (len(workers), [])
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

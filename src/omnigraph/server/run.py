@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import socket
@@ -140,6 +141,7 @@ def build_app() -> FastAPI:
         )
     )
     _stop_in_time(app, limits.stop_seconds)
+    _end_with_parent()
     return app
 
 
@@ -168,6 +170,19 @@ def _read_rights(request: ServeRequest) -> tuple[Identity, dict[str, Gate], Gate
     gates, server = read_policies(request.policies, list(request.graphs))
     ServerPolicies.choose(not identity.is_open, gates, server)
     return identity, gates, server
+
+
+def _end_with_parent() -> None:
+    """Let a worker stop when the process that started it is gone: nobody else would, and it has the port."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="omnigraph-parent", daemon=True).start()
 
 
 def _stop_in_time(app: FastAPI, seconds: float) -> None:
