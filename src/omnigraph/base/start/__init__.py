@@ -1,0 +1,1 @@
+"""What lets a process start sooner."""
