@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import Property, TableType
+from omnigraph.embedding.config import PROVIDER_VARIABLE
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph.model.columns import arrow_type
 
@@ -25,6 +26,11 @@ class MissingVectors:
         """Take what embeds texts; with `again`, vectors that exist are computed again."""
         self._embedder = embedder
         self._again = again
+
+    @property
+    def can_fill(self) -> bool:
+        """Whether there is a provider."""
+        return self._embedder.is_configured
 
     def find_pending(self, table: TableType, rows: pa.Table) -> Mapping[str, pa.Array]:
         """Return by property which rows have a NULL that can be computed; compute nothing."""
@@ -74,3 +80,13 @@ class MissingVectors:
 
 def _vector_properties(table: TableType) -> Iterator[Property]:
     return (item for item in table.properties if item.embed is not None)
+
+
+def stale_vector_warning(type_name: str, item: Property) -> str:
+    """Return what the caller is told of a vector that is taken away, since it stood for another text."""
+    assert item.embed is not None
+    return (
+        f"{type_name}.{item.name} is NULL now where {type_name}.{item.embed.source} was changed, since "
+        f"no embedding provider is configured: set {PROVIDER_VARIABLE} and run `omnigraph embed`, or give "
+        "the vectors"
+    )

@@ -146,3 +146,19 @@ def test_a_patch_that_is_overtaken_keeps_what_the_other_writer_did(graph: og.Gra
     slow.release(PARKED)
     slow.answer()
     assert _rows(graph, "Person")["ada"] == {**ADA, "age": 41, "n": 77}
+
+
+def test_a_patch_of_an_embedded_text_says_that_its_vector_is_gone(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "notes", "node Note { k: String @key  t: String?  v: Vector(2)? @embed(t) }")
+
+    def patch(**data: Any) -> og.Load:
+        return graph.load([{"type": "Note", "data": {"k": "a", **data}}], mode="patch")
+
+    assert patch(t="one", v=[1.0, 2.0]).warnings == ()
+    assert patch(t="one").warnings == (), "the vector stands for this text"
+    read = "query q() { match { $n: Note } return { $n.v } }"
+    assert graph.query(read).scalar() == [1.0, 2.0]
+    [said] = patch(t="two").warnings
+    assert said.startswith("Note.v is NULL now where Note.t was changed, since no embedding provider")
+    assert graph.query(read).scalar() is None
+    assert patch(t="three").warnings == (), "there was none to lose"

@@ -20,8 +20,9 @@ from omnigraph.compiler.ir.queries import (
 from omnigraph.compiler.ir.values import Constant, VectorDistance
 from omnigraph.embedding.deadline import set_deadline
 from omnigraph.embedding.embedder import Embedder
-from omnigraph.execution.embed.stale_vectors import has_words, stale_vector_error, stale_vector_warning
+from omnigraph.execution.embed.stale_vectors import has_words, stale_vector_error
 from omnigraph.execution.local.budget import QueryBudget
+from omnigraph.execution.missing_vectors import stale_vector_warning
 from omnigraph.execution.plan.used_variables import parts_of
 
 Wanted = dict[tuple[str, int], Constant]

@@ -8,7 +8,8 @@ from typing import Any
 
 from omnigraph.compiler.catalog.model import Property, TableType
 from omnigraph.embedding.embedder import Embedder
-from omnigraph.execution.embed.stale_vectors import has_words, stale_vector_error, stale_vector_warning
+from omnigraph.execution.embed.stale_vectors import has_words, stale_vector_error
+from omnigraph.execution.missing_vectors import stale_vector_warning
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,13 +25,3 @@ def stale_vector_error(type_name: str, item: Property, text: Any) -> ValidationE
     return ValidationError(
         f"an update of {source} needs a new vector in {name}, and {why}", type=type_name, property=item.name
     )
-
-
-def stale_vector_warning(type_name: str, item: Property) -> str:
-    """Return what the caller is told of a vector that is taken away, since it stood for another text."""
-    assert item.embed is not None
-    return (
-        f"{type_name}.{item.name} is NULL now where {type_name}.{item.embed.source} was changed, since "
-        f"no embedding provider is configured: set {PROVIDER_VARIABLE} and run `omnigraph embed`, or give "
-        "the vectors"
-    )

@@ -80,6 +80,8 @@ class ReadSource:
     """Waits until no files are being written."""
     cut: Collection[str] = ()
     """The properties of which values had digits beyond milliseconds."""
+    stale: Collection[str] = ()
+    """The vectors that patches have taken away, since they stood for other texts."""
 
 
 class Executor(Protocol):

@@ -24,7 +24,7 @@ from omnigraph.execution.load.other_problems import images_without, may_follow
 from omnigraph.execution.load.progress import begin_phase
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.sources.source import LoadSource
-from omnigraph.execution.missing_vectors import MissingVectors
+from omnigraph.execution.missing_vectors import MissingVectors, stale_vector_warning
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.integrity.problems import SHOWN_PROBLEMS, Problems, as_error, select_shown
 from omnigraph.graph.write.integrity.stored import BranchRows
@@ -90,14 +90,25 @@ class LoadWork:
         return self.metrics.as_metadata(rows, rejected, self.warnings())
 
     def warnings(self) -> tuple[str, ...]:
-        """Return what a caller should know of a right load: lost digits, and edges that cannot be found."""
+        """Return what to know of a right load: lost digits and vectors, edges that cannot be found."""
         cut = tuple(
             f"{name} has milliseconds: further digits of its values were cut"
             for name in sorted(self._read.cut)
         )
         if self._mode not in UPSERTS:
             return cut
-        return cut + tuple(
+        return (*cut, *self._warn_of_stale_vectors(), *self._warn_of_lost_edges())
+
+    def _warn_of_stale_vectors(self) -> Iterator[str]:
+        if self._vectors is not None and self._vectors.can_fill:
+            return
+        for part in self._read.tables.values():
+            for item in part.table.properties:
+                if f"{part.table.name}.{item.name}" in self._read.stale:
+                    yield stale_vector_warning(part.table.name, item)
+
+    def _warn_of_lost_edges(self) -> tuple[str, ...]:
+        return tuple(
             f"{_count_edges(part)} neither a key nor an id: a {self._mode} adds them, and the same load adds "
             f"them again: declare @key(src, dst) in edge {part.table.name}, or give each record an id"
             for _, part in sorted(self._read.tables.items())

@@ -102,7 +102,7 @@ class LocalExecutor(Executor):
             wait()
             raise
         tables = {key: LocalReadTable(intake, task.sinks.get(key)) for key, intake in task.intakes.items()}
-        return ReadSource(tables, task.problems, keys, wait, order.source.cut)
+        return ReadSource(tables, task.problems, keys, wait, order.source.cut, task.stale)
 
     def run(self, steps: Sequence[Callable[[], None]]) -> None:
         side_by_side(steps)

@@ -198,4 +198,5 @@ def collect(
         found[key] = TableParts(table, [part for part, _ in parts], [first for _, first in parts], spark)
     can_tell = order.writes and not any(outcome.doubtful for outcome in outcomes)
     cut = frozenset[str]().union(*(outcome.cut for outcome in outcomes))
-    return ReadSource(found, problems, keys if can_tell else None, cut=cut)
+    stale = frozenset[str]().union(*(outcome.stale for outcome in outcomes))
+    return ReadSource(found, problems, keys if can_tell else None, cut=cut, stale=stale)

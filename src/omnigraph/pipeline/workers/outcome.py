@@ -98,6 +98,8 @@ class SplitOutcome:
     """Whether the keys could not be hashed, so that only the exact check can decide."""
     cut: frozenset[str] = frozenset()
     """The properties of which values had digits beyond milliseconds."""
+    stale: frozenset[str] = frozenset()
+    """The vectors that patches have taken away."""
     error: OmniError | None = None
     """An error that a retry would not change."""
 

@@ -70,7 +70,7 @@ class ReadTask:
                 if self.puts_aside and task.problems.total:
                     outcome.aside = task.problems.list_first()
                     task = self._run(source, frozenset(place for place, _ in outcome.aside), outcome)
-                outcome.cut = frozenset(source.cut)
+                outcome.cut, outcome.stale = frozenset(source.cut), frozenset(task.stale)
                 hashes = _fill_outcome(outcome, task, self.key, self.namespace is not None)
         except OmniError as error:
             if error.retryable:

@@ -36,9 +36,12 @@ class PatchedTables:
     namespace: SnapshotNamespace
 
     def complete(
-        self, catalog: Catalog, table: TableType, patches: Sequence[tuple[int, Row]]
+        self, catalog: Catalog, table: TableType, patches: Sequence[tuple[int, Row]], stale: set[str]
     ) -> Iterator[Completed]:
-        """Yield the whole row of every patch: the stored one with what is given, or a new one."""
+        """Yield the whole row of every patch: the stored one with what is given, or a new one.
+
+        Add to `stale` the vectors that are taken away, since they stood for another text.
+        """
         ids = pa.array([row.values["id"] for _, row in patches], pa.string())
         stored = StagedTable(self.namespace, table.table_key).scan(
             table_schema(table).names, OneOf("id", pc.unique(ids))
@@ -49,9 +52,13 @@ class PatchedTables:
             before = known.get(patch.values["id"])
             values = dict(defaults if before is None else before) | dict(patch.values)
             for item in table.properties:
-                if item.embed is not None and item.name not in patch.values:
-                    # The vector stood for the old text, if that is replaced.
-                    values[item.name] = None if item.embed.source in patch.values else values.get(item.name)
+                if item.embed is None or item.name in patch.values:
+                    continue
+                stored_vector = values.get(item.name)
+                is_kept = before is not None and before[item.embed.source] == values.get(item.embed.source)
+                values[item.name] = stored_vector if is_kept else None
+                if stored_vector is not None and not is_kept:
+                    stale.add(f"{table.name}.{item.name}")
             problems = [] if before is not None else list(_find_missing(table, values))
             if problems:
                 yield place, BadRecord(problems)

@@ -57,6 +57,8 @@ class SplitTask:
         self.problems = PlacedProblems(limit)
         self.intakes: dict[str, TableIntake] = {}
         self.sinks: dict[str, RowSink] = {}
+        self.stale: set[str] = set()
+        """The vectors that patches have taken away, since they stood for other texts."""
         self.records = 0
         """The number of lines or rows read."""
         self.occurring: set[str] = set()
@@ -130,7 +132,7 @@ class SplitTask:
             return
         assert self._patched is not None
         table = patches[0][1].table
-        for place, row in self._patched.complete(self._catalog, table, patches):
+        for place, row in self._patched.complete(self._catalog, table, patches, self.stale):
             if isinstance(row, BadRecord):
                 self._refuse(place, row)
             else:
