@@ -71,6 +71,12 @@ def test_everything_that_is_answered_is_short_in_a_prompt_and_harmless_in_a_note
     assert "&lt;b&gt;bold" in shown(explained)
 
 
+def test_a_plan_of_a_migration_shows_its_steps_and_not_the_whole_schema(graph: og.Graph) -> None:
+    plan = graph.schema.plan(SCHEMA.replace("word: String?", "word: String?  since: Date?"))
+    assert "AddProperty" in repr(plan)
+    assert len(repr(plan)) < 300
+
+
 def test_a_table_of_a_result_has_no_more_rows_and_characters_than_can_be_read(graph: og.Graph) -> None:
     text = shown(graph.query(ALL))
     assert text.count("<tr>") == 21

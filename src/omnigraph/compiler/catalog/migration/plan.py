@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from omnigraph.base.errors import SchemaChangeUnsupported, SchemaWouldDrop
@@ -40,7 +40,7 @@ class MigrationPlan:
     steps: tuple[Step, ...]
     supported: bool
     warnings: tuple[str, ...]
-    target: Catalog
+    target: Catalog = field(repr=False)
 
     def require_supported(self) -> None:
         """Raise SchemaChangeUnsupported for the first change that cannot be made."""
