@@ -80,6 +80,11 @@ def test_answers_are_those_that_a_walk_over_the_files_gives(printed: str) -> Non
     assert all(any(b in edges[a] for a in step for b in after) for step, after in pairwise(steps))
 
 
+def test_it_says_what_is_real_and_where_the_page_is(printed: str) -> None:
+    assert "Made up: the agents and their notes" in printed
+    assert "the page at http://127.0.0.1:8080/" in printed.rpartition("What to try next")[2]
+
+
 def walk(edges: dict[str, list[str]], first: str) -> Iterator[set[str]]:
     """Yield what is first reached after none, one, two … steps."""
     seen, front = {first}, {first}
