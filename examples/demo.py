@@ -67,9 +67,7 @@ def show_refusal(error: og.OmniError) -> None:
 
 
 def init() -> og.Graph:
-    say(
-        "Real: the packages of Debian 12, their dependencies and maintainers. Made up: the agents and their notes"
-    )
+    say("Real: Debian's packages, dependencies, maintainers. Made up: the agents and their notes")
     say("A schema, and a graph of it")
     print(SCHEMA.read_text().strip())
     if len(sys.argv) == 1:  # a folder that somebody names is not removed
@@ -270,9 +268,7 @@ def main() -> None:
     say(f"Done, in {time.perf_counter() - started:.0f} s. The graph is in {ROOT.name}/. What to try next:")
     print(f"  .venv/bin/omnigraph commit list --store {ROOT.name} --limit 5")
     print(f"  .venv/bin/omnigraph query --store {ROOT.name} --query examples/debian/debian.gq most_needed")
-    print(
-        "  make serve            # over HTTP, with the page at http://127.0.0.1:8080/ to open, and then:"
-    )
+    print("  make serve            # over HTTP, with the page at http://127.0.0.1:8080/ to open, and then:")
     ask_server = '{"query": "query q() { match { $p: Package } return { count($p) as packages } }"}'
     print(f"  curl http://127.0.0.1:8080/graphs/{ROOT.name}/query --json '{ask_server}'")
 
