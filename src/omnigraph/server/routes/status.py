@@ -13,6 +13,7 @@ from omnigraph.base.errors import Unauthorized, Unavailable
 from omnigraph.graph.manifest.format import CURRENT
 from omnigraph.server.calls import KnownCaller, find_caller, graphs_of
 from omnigraph.server.observe.metrics import MEDIA_TYPE
+from omnigraph.server.policies import ServerState
 from omnigraph.server.requests.paging import PageDep
 
 router = APIRouter(tags=["server"])
@@ -60,7 +61,7 @@ async def show_readiness(request: Request) -> dict[str, Any]:
 async def show_metrics(request: Request, caller: KnownCaller) -> Response:
     """Return the metrics of all workers, as Prometheus reads them."""
     state, graphs = request.app.state, graphs_of(request)
-    if graphs.policies.server is not None:  # it names graphs
+    if graphs.policies.state is ServerState.POLICY_ENABLED:  # it names graphs
         graphs.policies.check_list(caller.actor)
     state.metrics.set_gauges(state.workshop.running, state.workshop.admission.streams)
     return Response(await run_in_threadpool(state.metrics.render), media_type=MEDIA_TYPE)
