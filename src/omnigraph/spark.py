@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,12 +29,14 @@ def attach(
     *,
     storage_options: Mapping[str, str] | None = None,
     actor: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
 ) -> None:
     """Make a graph a catalog of a session: `SELECT name FROM og.main.Person VERSION AS OF 7 WHERE age > 40`.
 
     Namespaces are branches and tags, tables are node and edge types. It works for any session: embedded,
-    somebody else's, a Spark Connect server's, a cluster's. Its commits are by `actor`.
+    somebody else's, a Spark Connect server's, a cluster's. Its commits are by `actor`; `policy`,
+    a file or a text of YAML, says what `actor` may do.
     """
     from omnigraph.pipeline.sql.attach import attach_graph
 
-    attach_graph(spark, uri, name, storage_options, actor)
+    attach_graph(spark, uri, name, storage_options, actor, policy)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import cedarpy
+import yaml
 
+from omnigraph.policy.bundle import Bundle
 from omnigraph.policy.gate import Gate
 from omnigraph.policy.read_bundle import read_bundle
 
@@ -28,6 +31,8 @@ node Person implements Named {
   day: Date?
   score: F64?
   bio: String? @index
+  vec: Vector(2)? @index
+  photo: Blob?
 }
 node City implements Named { name: String @key  region: String?  nothing: I64? }
 edge Knows: Person -> Person { weight: I64? }
@@ -46,9 +51,24 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "score": (0.0, 1.0),
     "bio": ("the quick brown fox", "a dog runs", "fox and dog"),
     "weight": (0, 1, 2),
+    "vec": ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5)),
+    "photo": ("base64:AAEC", "base64:Aw=="),
 }
 _PROPERTIES = {
-    "Person": ("region", "level", "small", "big", "flag", "tags", "at", "day", "score", "bio"),
+    "Person": (
+        "region",
+        "level",
+        "small",
+        "big",
+        "flag",
+        "tags",
+        "at",
+        "day",
+        "score",
+        "bio",
+        "vec",
+        "photo",
+    ),
     "City": ("region",),
     "Knows": ("weight",),
     "LivesIn": (),
@@ -75,16 +95,56 @@ _RULES = {
     "rules": [
         {
             "id": "all",
-            "allow": {"actors": {"group": "readers"}, "actions": ["read", "export", "change"]},
+            "allow": {
+                "actors": {"group": "readers"},
+                "actions": ["read", "export", "change", "invoke_query"],
+            },
         },
     ],
 }
 
 
-def gate_of(text: str) -> Gate:
-    """Return a gate whose rules about rows are a text, and whose actor has attributes of all kinds."""
+def bundle_of(text: str, hidden: Sequence[str] = ()) -> Bundle:
+    """Return a policy whose rules about rows are a text, and whose actor has attributes of all kinds."""
     attributes = {"act-ada": ACTORS[0]["attrs"]}
-    return Gate(replace(read_bundle(_RULES, "graph"), actors=attributes, data={"rows": text}))
+    data: dict[str, Any] = {"rows": text}
+    if hidden:
+        data["hidden"] = [{"properties": [*hidden]}]
+    return replace(read_bundle(_RULES, "graph"), actors=attributes, data=data)
+
+
+def policy_text(text: str, hidden: Sequence[str] = ()) -> str:
+    """Return such a policy as the text of a file; attributes that only Cedar can write are left out."""
+    attributes = {name: item for name, item in ACTORS[0]["attrs"].items() if not isinstance(item, dict)}
+    data: dict[str, Any] = {"rows": text}
+    if hidden:
+        data["hidden"] = [{"properties": [*hidden]}]
+    told = {**_RULES, "actors": {"act-ada": attributes}, "data": data}
+    return yaml.safe_dump(told)
+
+
+def gate_of(text: str, hidden: Sequence[str] = ()) -> Gate:
+    """Return the gate of such a policy."""
+    return Gate(bundle_of(text, hidden))
+
+
+def random_hidden(rng: random.Random) -> list[str]:
+    """Return properties that are hidden, mostly none."""
+    names = [f"{kind}.{name}" for kind, found in _PROPERTIES.items() for name in found]
+    return sorted(rng.sample(names, k=rng.choice((0, 0, 0, 1, 2, 4))))
+
+
+def schema_without(hidden: Sequence[str]) -> str:
+    """Return the schema that lacks some properties."""
+    kind, lines = "", []
+    for declared in SCHEMA.splitlines():
+        line = declared
+        found = re.match(r"(node|edge) (\w+)", line)
+        kind = found[2] if found else kind
+        for name in (item.partition(".")[2] for item in hidden if item.startswith(f"{kind}.")):
+            line = re.sub(rf"(?<=[ {{]){name}: [^ ]+( @index)?", "", line)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -95,6 +155,11 @@ class Row:
     id: str
     properties: Mapping[str, Any]
     ends: tuple[str, str] | None = None
+
+    def without(self, hidden: Sequence[str]) -> Row:
+        """Return the row without some properties."""
+        kept = {name: item for name, item in self.properties.items() if f"{self.type}.{name}" not in hidden}
+        return replace(self, properties=kept)
 
     def record(self) -> dict[str, Any]:
         """Return the row as a record of a load."""
@@ -234,14 +299,14 @@ class Oracle:
         self._forbids = {name for name, policy in told.items() if policy["effect"] == "forbid"}
         self._policies = cedarpy.PolicySet.from_str(text)
 
-    def allows(self, row: Row, action: str = "read") -> bool:
+    def allows(self, row: Row, action: str = "read", branch: str = "main") -> bool:
         """Return whether a row is there for the actor: permitted, and no forbid applies or fails."""
         found = cedarpy.is_authorized(
             {
                 "principal": 'Actor::"act-ada"',
                 "action": f'Action::"{action}"',
                 "resource": f'{row.type}::"{row.id}"',
-                "context": {"branch": "main", "protected": False},
+                "context": {"branch": branch, "protected": False},
             },
             self._policies,
             [*ACTORS, _entity(row)],
@@ -249,9 +314,11 @@ class Oracle:
         failed = any(f"`{name}`" in error for name in self._forbids for error in found.diagnostics.errors)
         return bool(found.allowed) and not failed
 
-    def visible(self, rows: list[Row], action: str = "read") -> list[Row]:
-        """Return the rows that are there: an edge only with both its nodes."""
-        allowed = [row for row in rows if self.allows(row, action)]
+    def visible(
+        self, rows: list[Row], action: str = "read", branches: Sequence[str] = ("main",)
+    ) -> list[Row]:
+        """Return the rows that are there by the rules of each branch: an edge only with both its nodes."""
+        allowed = [row for row in rows if all(self.allows(row, action, branch) for branch in branches)]
         nodes = {(row.type, row.id) for row in allowed if row.ends is None}
         return [row for row in allowed if row.ends is None or nodes.issuperset(_ends(row))]
 
@@ -280,7 +347,7 @@ def _entity(row: Row) -> dict[str, Any]:
 
 def _attribute(name: str, value: Any) -> Any:
     """Return a property as Cedar has it; None where it has nothing like it."""
-    if isinstance(value, float) or (type(value) is int and value >= 2**63):
+    if isinstance(value, float) or (type(value) is int and value >= 2**63) or name in ("vec", "photo"):
         return None
     if name in ("at", "day"):
         moment = datetime.fromisoformat(value)

@@ -25,20 +25,23 @@ from omnigraph.policy.read_bundle import read_bundle
 from omnigraph.server.app import ServerConfig, create_app
 from omnigraph.server.description import EXAMPLES
 from omnigraph.server.identity import Tokens
+from omnigraph.wire.media import IF_COMMIT_HEADER
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore:Using `httpx`")]
 
 MARK = "only-for-some"
 """Stands in the data: whoever may not read never sees it."""
+NO_COMMIT = "01M70000000000000000000000"
 SCHEMA = "node Person { name: String @key  age: I64?  photo: Blob? }\nedge Knows: Person -> Person"
 READ = "query people() { match { $p: Person } return { $p.name } }"
 ADD = 'query add() { insert Person { name: "new" } }'
 GRAPH = "/graphs/{graph}"
-ENTITY = {"type": "Person", "id": MARK, "property": "photo", "entity": "node"}
+ENTITY = {"type": "Person", "id": MARK}
+BLOB = {**ENTITY, "property": "photo", "entity": "node"}
 
-Needs = Literal["nothing", "token", "list", "numbers", "read", "write", "tables"]
+Needs = Literal["nothing", "token", "list", "numbers", "read", "condition", "write", "tables"]
 """What a caller needs: `tables` is to read all that is stored, which is a right to read here; `numbers` tell
-which graphs there are, where policies say who may know."""
+which graphs there are, where policies say who may know; a `condition` is one that a read does not take."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,13 @@ ROUTES: dict[str, Route] = {
     f"POST {GRAPH}/export": Route("write", {}, {}),
     f"POST {GRAPH}/mutate": writes({"query": ADD}),
     f"POST {GRAPH}/load/{{format}}": writes(b'{"type": "Person", "data": {"name": "x"}}', mode="merge"),
+    f"POST {GRAPH}/mutate/if-graph-commit": writes({"query": ADD}),
+    f"POST {GRAPH}/load": writes(example("LoadBody")),
     f"GET {GRAPH}/queries": reads(hidden=True),
     f"GET {GRAPH}/queries/{{name}}": Route("read", path={"name": "people"}, is_hidden=True),
     f"POST {GRAPH}/queries": writes(example("QueriesBody")),
     f"POST {GRAPH}/queries/{{name}}": Route("read", {}, {}, {"name": "people"}, is_hidden=True),
+    f"POST {GRAPH}/queries/{{name}}/if-graph-commit": Route("condition", {}, {}, {"name": "people"}, True),
     f"GET {GRAPH}/branches": reads(hidden=True),
     f"POST {GRAPH}/branches": writes(example("BranchBody")),
     f"POST {GRAPH}/branches/merge": writes({"source": "open", "target": "main"}),
@@ -101,6 +107,7 @@ ROUTES: dict[str, Route] = {
     f"POST {GRAPH}/tags": writes(example("TagBody", name="v2")),
     f"DELETE {GRAPH}/tags/{{name:path}}": writes(path={"name": "v1"}),
     f"GET {GRAPH}/commits": reads(),
+    f"POST {GRAPH}/commits/revert": writes({"actor": "nobody"}),
     f"GET {GRAPH}/commits/{{commit}}": reads(),
     f"GET {GRAPH}/commits/{{commit}}/changes": reads(),
     f"POST {GRAPH}/commits/{{commit}}/revert": writes({}),
@@ -112,11 +119,13 @@ ROUTES: dict[str, Route] = {
     f"POST {GRAPH}/changes/apply": writes(
         {"parts": [{"schema": None, "changes": [1], "cause": {"graph_commit_id": "x"}, "offset": 0}]}
     ),
-    **{f"{method} {GRAPH}/blob": reads(**ENTITY) for method in ("GET", "HEAD")},
-    f"GET {GRAPH}/blob/info": reads(**ENTITY),
-    f"PUT {GRAPH}/blob": writes(b"new", **ENTITY),
-    f"DELETE {GRAPH}/blob": writes(**ENTITY),
+    **{f"{method} {GRAPH}/blob": reads(**BLOB) for method in ("GET", "HEAD")},
+    f"GET {GRAPH}/blob/info": reads(**BLOB),
+    f"PUT {GRAPH}/blob": writes(b"new", **BLOB),
+    f"DELETE {GRAPH}/blob": writes(**BLOB),
     **{f"GET {GRAPH}/entity{part}": reads(**ENTITY) for part in ("", "/edges", "/history", "/blame")},
+    f"POST {GRAPH}/entities/combine": writes({"type": "Person", "keep": "first", "drop": [MARK]}),
+    f"GET {GRAPH}/entities/same": reads(type="Person", on="name"),
     f"POST {GRAPH}/entity/reset": writes({"revision": "HEAD~1"}, **ENTITY),
     f"GET {GRAPH}/schema": reads(),
     f"POST {GRAPH}/schema/plan": reads(example("SchemaBody")),
@@ -233,6 +242,8 @@ def ask(client: TestClient, name: str, headers: Mapping[str, str], state: str = 
             path = path.replace(spelling, quote(value, safe="$:"))
     path = path.replace("{place:path}", "x").replace("{rest:path}", "other")
     given: dict[str, Any] = {"params": route.params, "headers": dict(headers)}
+    if path.endswith("/if-graph-commit"):
+        given["headers"][IF_COMMIT_HEADER] = NO_COMMIT
     if isinstance(route.body, bytes):
         given["content"] = route.body
     elif route.body is not None:
@@ -306,7 +317,7 @@ def may_do(route: Route, state: str, actor: str) -> bool:
     if route.needs in ("nothing", "token"):
         return True
     if state == "default_deny":
-        return route.needs in ("read", "tables", "numbers") and not _is_stored_query(route)
+        return route.needs in ("read", "tables", "numbers", "condition") and not _is_stored_query(route)
     if route.needs == "write":
         return actor == "owner"
     return actor in ("owner", "reader")
@@ -384,12 +395,12 @@ def test_no_spelling_of_a_name_dodges_the_policy(tmp_path: Path, sends: str) -> 
                 client.post(f"{base}/export", json=at),
                 client.get(f"{base}/snapshot", params=at),
                 client.get(f"{base}/schema", params=at),
-                client.get(f"{base}/commits", params=at),
+                client.get(f"{base}/commits", params={"branch": name}),
                 client.get(f"{base}/commits/{place}/changes"),
                 client.get(f"{base}/diff", params={"from": "open", "to": name}),
-                client.get(f"{base}/changes", params={**at, "start": "beginning"}),
+                client.get(f"{base}/changes", params={"branch": name, "start": "beginning"}),
                 client.get(f"{base}/entity", params={**ENTITY, **at}),
-                client.get(f"{base}/blob", params={**ENTITY, **at}),
+                client.get(f"{base}/blob", params={**BLOB, **at}),
                 client.get(f"/lance/v1/namespace/people${place}/table/list"),
                 client.post(f"/lance/v1/table/people${place}$node:Person/count_rows", json={}),
                 client.post(f"{base}/branches/merge", json={"source": name, "target": "open"}),

@@ -81,6 +81,8 @@ class MergeWork:
         if self._guard is None:
             return self._plan(sides, base)
         self._guard.check(sides.base, sides.theirs)
+        for undone in self._options.undone:
+            self._guard.check(undone.before, undone.record)
         plan = self._plan(sides, base)
         self._guard.require_sight((sides.base, sides.ours, sides.theirs), _list_entities(plan.conflicts))
         return plan

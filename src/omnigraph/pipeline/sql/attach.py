@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from omnigraph.pipeline.options import STORAGE_PREFIX
 from omnigraph.pipeline.sql.places import open_graph_of
 from omnigraph.pipeline.sql.source import CatalogSource
 from omnigraph.pipeline.worker_python import require_worker_python
+from omnigraph.policy.read_bundle import read_policy_text
 from omnigraph.storage.objects import open_store
 
 JAR = Path(__file__).with_name("omnigraph-spark.jar")
@@ -31,6 +33,7 @@ def attach_graph(
     name: str,
     storage_options: Mapping[str, str] | None,
     actor: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
 ) -> None:
     """Make a graph a catalog of a session; again with the same graph it does nothing."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name.lower() == "spark_catalog":
@@ -39,8 +42,9 @@ def attach_graph(
     require_worker_python(spark)
     address = str(open_store(str(uri), dict(storage_options or {})).root_uri)
     prefix = f"spark.sql.catalog.{name}"
-    told = {f"{STORAGE_PREFIX}{key}": value for key, value in (storage_options or {}).items()}
-    told |= {"graph": address, **({} if actor is None else {"actor": actor})}
+    told = {"graph": address, **{f"{STORAGE_PREFIX}{k}": v for k, v in (storage_options or {}).items()}}
+    told |= {} if actor is None else {"actor": actor}
+    told |= {} if policy is None else {"policy": read_policy_text(policy)}
     wanted = {prefix: CATALOG_CLASS, **{f"{prefix}.{key}": value for key, value in told.items()}}
     known = {key: spark.conf.get(key, None) for key in wanted}
     if known == wanted:

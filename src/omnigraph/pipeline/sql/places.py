@@ -15,7 +15,6 @@ from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.options import STORAGE_PREFIX, open_from_options
 
 SYSTEM = "system"
-_OF_GRAPH = ("graph", "actor")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -35,9 +34,13 @@ class Namespace:
     """Whether its tables are facts about the graph."""
 
 
+OF_CATALOG = ("graph", "actor", "policy")
+"""Options of a catalog beside those of storage."""
+
+
 def open_graph_of(told: Mapping[str, str], read_only: bool = True, branch: str | None = None) -> Graph:
     """Open the graph of a catalog."""
-    plain = {key: told[key] for key in told if key in _OF_GRAPH or key.startswith(STORAGE_PREFIX)}
+    plain = {key: value for key, value in told.items() if key in OF_CATALOG or key.startswith(STORAGE_PREFIX)}
     return open_from_options({**plain, "branch": branch} if branch else plain, read_only)
 
 

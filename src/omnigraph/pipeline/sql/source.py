@@ -16,7 +16,7 @@ from omnigraph.pipeline.options import open_from_options, read_count
 from omnigraph.pipeline.sql.answers import answer
 from omnigraph.pipeline.sql.changes_writer import ChangesWriter
 from omnigraph.pipeline.sql.conditions import read_conditions
-from omnigraph.pipeline.sql.places import find_type, open_graph_of
+from omnigraph.pipeline.sql.places import OF_CATALOG, find_type, open_graph_of
 from omnigraph.pipeline.sql.system_tables import system_rows
 from omnigraph.pipeline.workers.scan import ResultPart, TableScan, read_result
 
@@ -24,7 +24,7 @@ CATALOG_FORMAT = "omnigraph_catalog"
 _ROWS_PER_TASK = 262_144
 _SYSTEM = "system:"
 _WRITE_OPTIONS = (
-    *("graph", "branch", "actor"),
+    *(*OF_CATALOG, "branch"),
     *("idempotency_key", "message", "metadata", "on_error", "rejected_to"),
 )
 
