@@ -21,7 +21,7 @@ SOURCES = ("a", "b", "c")
 NAMES = ("p", "q", "r", "s", "t", "bad")
 STEPS = 14
 HISTORIES = int(os.environ.get("OMNIGRAPH_MODEL_EXAMPLES", "0")) or 200
-AT_ONCE = 20
+AT_ONCE = 50
 
 Content = dict[str, str]
 
@@ -165,7 +165,8 @@ class Model:
 
     def merge(self, actor: str) -> None:
         """Try to merge, which must end as the model says."""
-        proposal = self._choose()
+        ready = [proposal for proposal in self.proposals if not self._find_reasons(proposal)]
+        proposal = self.dice.choice(ready) if ready and self.dice.random() < 0.7 else self._choose()
         if proposal is None:
             return
         handle = self.handles[actor].proposals

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, overload
 import pyarrow as pa
 
 from omnigraph.base.errors import BadInput
-from omnigraph.base.notebook import SHOWN_ROWS, html_table, shorten
+from omnigraph.base.notebook import SHOWN_ROWS, draw_entities, html_table, shorten
 from omnigraph.compiler.ir.queries import Column
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.results import to_json
@@ -112,13 +112,14 @@ class Result:
         return f"Result({self._size}: {_names(self.columns)}; commit={self.commit_id!r})"
 
     def _repr_html_(self) -> str:
-        """Return the first rows as a table, for notebooks."""
+        """Return the first rows as a table, for notebooks; whole nodes and edges as a picture above it."""
         if not self._is_here:
             return html_table(self.columns, [], f"{self._size}, at commit {self.commit_id}")
         some = self[:SHOWN_ROWS]
         shown = f", the first {len(some)} are shown" if len(some) < len(self) else ""
-        rows = ([row[name] for name in self.columns] for row in some)
-        return html_table(self.columns, rows, f"{self._size} at commit {self.commit_id}{shown}")
+        rows = [[row[name] for name in self.columns] for row in some]
+        picture = draw_entities(value for row in rows for value in row)
+        return picture + html_table(self.columns, rows, f"{self._size} at commit {self.commit_id}{shown}")
 
     @property
     def _is_here(self) -> bool:
