@@ -95,6 +95,11 @@ def is_hold(name: str) -> bool:
     return name.startswith(HOLDS)
 
 
+def is_renaming(name: str) -> bool:
+    """Return whether a tag is the hidden one of a branch that is being renamed."""
+    return name.startswith(RENAMES)
+
+
 def is_hidden(name: str) -> bool:
     """Return whether a tag is not a user's."""
-    return is_hold(name) or name.startswith((RENAMES, WRITE_HOLDS))
+    return is_hold(name) or is_renaming(name) or name.startswith(WRITE_HOLDS)

@@ -19,7 +19,7 @@ from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.stamp import Stamp
 from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import BranchState, Truth, continue_ref
-from omnigraph.graph.tags import is_hidden
+from omnigraph.graph.tags import is_hidden, is_renaming
 from omnigraph.storage.files.copying import Content
 
 _log = logging.getLogger("omnigraph")
@@ -102,7 +102,9 @@ def _view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View
     # Proposals first: what their events name is there when the branches are looked at.
     proposals = _proposals(truth)
     states = _live(truth)
-    tags = tuple(tag for tag in truth.tags.list() if not is_hidden(tag.name))
+    # The hidden tag of a rename stands for a branch that has no name.
+    tags = tuple(tag for tag in truth.tags.list() if is_renaming(tag.name) or not is_hidden(tag.name))
+    _refuse_unseen(truth, states)
     # Branches first, records after them: every record that a head stands on is listed.
     walk = ChainWalk(truth, {state.ref.incarnation: state.ref for state in states}, base, keeps_all)
     for state in states:
@@ -127,6 +129,14 @@ def _view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View
         if not walk.has(ref):
             walk.refuse_missing(ref)
     return view
+
+
+def _refuse_unseen(truth: Truth, states: Iterable[BranchState]) -> None:
+    """Look again when there are branches that were not seen: one may have been renamed meanwhile."""
+    seen = {chain for state in states for chain in (state.ref.incarnation, *state.ref.predecessors)}
+    for ref in truth.refs.list():
+        if not ref.making and ref.incarnation not in seen and not truth.is_closed(ref):
+            raise ChangedMeanwhile
 
 
 def _still_stands(truth: Truth, branch: BranchRef) -> bool:

@@ -193,13 +193,20 @@ def _check_line(truth: Truth, name: str, line: Line) -> None:
         )
 
 
-def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchState | None = None) -> None:
+def delete_branch(
+    truth: Truth,
+    name: str,
+    actor: str | None,
+    merged: BranchState | None = None,
+    message: str | None = None,
+) -> None:
     """Delete a branch: its chain is closed, so that a racing writer loses cleanly, then its name is freed.
 
     The state that the chain is closed after is read before the branch is marked. Who calls the delete off
     reads the mark, puts a record onto the chain, and then takes the mark away: the record comes after that
     state, so whoever closes meets it.
     With `merged` it is deleted only as long as it is that branch and has nothing but what it had then.
+    The record that ends it has the message.
     """
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
@@ -224,7 +231,7 @@ def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchStat
         _must_be_childless(truth, ref, mark, "deleted")
         hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
         try:
-            closing = _close(truth, state, mark, actor, merged.head.content if merged else None)
+            closing = _close(truth, state, mark, actor, merged.head.content if merged else None, message)
         except OutcomeUnknown:
             if not truth.is_named(ref):
                 return  # its chain was closed, by this one or by another
@@ -258,12 +265,12 @@ def _is_same(state: BranchState, merged: BranchState) -> bool:
 
 
 def _close(
-    truth: Truth, state: BranchState, mark: str, actor: str | None, content: str | None
+    truth: Truth, state: BranchState, mark: str, actor: str | None, content: str | None, message: str | None
 ) -> CommitRecord | None:
     """Close the chain of a marked branch; the mark does not stay when others do not let that happen."""
     closing = None
     with suppress(Contention):
-        closing = close_chain(truth, state, actor, content)
+        closing = close_chain(truth, state, actor, content, message)
     if closing is None:
         truth.refs.unmark(state.ref, {mark})
     return closing

@@ -1,18 +1,32 @@
 """Renaming a branch: what it had is held, it is deleted, and brought back under the other name.
 
 No store changes two names at once, so between the two neither stands. A hidden tag holds the newest commit
-from before the first step until after the last, whatever cleanups run meanwhile: a rename that is cut off
-loses nothing, and the same rename again goes on from the tag (so does `restore` of the old name).
+from before the first step until the branch stands again, whatever cleanups run meanwhile. Each rename has a
+tag of its own, and lets go of nothing before it knows that the branch stands. The record that ends the
+branch's chain says that it was renamed and to what: so whoever comes across a rename that was cut off can
+tell it from a delete, and the same rename again goes on (so does `restore` of the old name).
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, Contention, InvalidName, NotFound, OmniError
+from omnigraph.base.errors import (
+    AlreadyExists,
+    Contention,
+    HistoricalVersionReclaimed,
+    InvalidName,
+    NotFound,
+    OmniError,
+)
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, restore_branch
+from omnigraph.base.ids import new_ulid
+from omnigraph.graph.branches.lifecycle import create_branch, delete_branch
+from omnigraph.graph.branches.unfinished import await_maker
+from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.tags import StoredTag
@@ -21,66 +35,170 @@ from omnigraph.graph.manifest.truth import BranchState, Truth
 RENAMES = "__rename/"
 """How the names of the hidden tags begin."""
 _MAX_LOST_RACES = 8
+_DIGEST_LETTERS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A branch that was deleted to be renamed: its last ref, and the commit that it had."""
+
+    ref: BranchRef
+    head: CommitRecord
 
 
 def rename_branch(truth: Truth, old: str, new: str, actor: str | None) -> None:
     """Give a branch another name; the commits, and the idempotency keys that they carry, stay."""
     if MAIN in (old, new):
         raise InvalidName("'main' cannot be renamed, and no other branch can have its name", name=MAIN)
+    cut_off = [] if truth.has(old) else _find_holds(truth, old, new)
     if truth.has(new):
+        _release_finished(truth, cut_off)
+        if any(_is_finished(truth, new, chain_of_hold(tag.name)) for tag in cut_off):
+            return
         raise AlreadyExists(f"branch {new!r} exists already", branch=new)
-    hold = f"{RENAMES}{old}/{new}"
-    held = truth.tags.find(hold)
-    if held is not None and not truth.has(old):
-        _go_on(truth, old, new, held, actor)
+    if cut_off:
+        _go_on(truth, old, new, cut_off, actor)
     else:
-        state = _hold_and_delete(truth, old, hold, actor)
-        _bring_back(truth, old, new, state.head, state.ref, actor)
-    _release(truth, hold)
+        _begin(truth, old, new, actor)
 
 
-def _go_on(truth: Truth, old: str, new: str, held: StoredTag, actor: str | None) -> None:
-    """Finish a rename that was cut off, unless it never deleted the branch and another has since."""
-    head, stored = truth.chains.at(held.ref), truth.refs.read(old)
-    ended = stored.last_branch if stored is not None else None
-    closing = truth.closing_record(ended) if ended is not None else None
-    if closing is not None and closing.content != head.content:
-        _release(truth, held.name)
-        raise NotFound(f"there is no branch {old!r}", branch=old)
-    _bring_back(truth, old, new, head, ended, actor)
+def chain_of_hold(name: str) -> str:
+    """Return the chain of the branch that a hidden tag holds while it is renamed."""
+    return name.split("/")[2]
 
 
-def _hold_and_delete(truth: Truth, old: str, hold: str, actor: str | None) -> BranchState:
-    """Delete a branch of which a tag holds all that it had; return that state."""
+def release_finished(truth: Truth, tags: Sequence[StoredTag], refs: Sequence[BranchRef]) -> None:
+    """Remove those among some tags that hold branches which stand again; their renames were cut off then."""
+    standing = {chain for ref in refs if not ref.making for chain in ref.predecessors}
+    for tag in tags:
+        if tag.name.startswith(RENAMES) and chain_of_hold(tag.name) in standing:
+            _release(truth, tag.name)
+
+
+def _release_finished(truth: Truth, tags: Sequence[StoredTag]) -> None:
+    if tags:
+        release_finished(truth, tags, truth.refs.list())
+
+
+def _begin(truth: Truth, old: str, new: str, actor: str | None) -> None:
     for _ in range(_MAX_LOST_RACES):
-        _release(truth, hold)
         state = truth.state(old)
-        truth.tags.create(hold, state.head, clock.current().now_us(), actor)
+        hold = f"{_holds_of(old, new)}{state.ref.incarnation}/{new_ulid()}"
+        if not _hold(truth, hold, state, actor):
+            continue
         hit(Failpoint.BRANCH_RENAME_AFTER_HOLD)
-        try:
-            delete_branch(truth, old, actor, state)
-            return state
-        except Contention:
-            continue  # somebody has written to it since
-        except OmniError:
-            _release(truth, hold)
-            raise
-    _release(truth, hold)
+        refused = _delete(truth, old, new, state, actor)
+        if refused is None:
+            _bring_back(truth, old, new, _Ended(state.ref, state.head), actor)
+            _release_finished(truth, _find_holds(truth, old, new))
+            return
+        _release(truth, hold)
+        if not isinstance(refused, Contention):
+            raise refused
     raise Contention(f"branch {old!r} kept moving while it was renamed: try again", branch=old)
 
 
-def _bring_back(
-    truth: Truth, old: str, new: str, head: CommitRecord, ended: BranchRef | None, actor: str | None
-) -> None:
+def _hold(truth: Truth, hold: str, state: BranchState, actor: str | None) -> bool:
+    """Hold what a branch has; False when a cleanup has dropped it, because it is not the newest any more."""
+    try:
+        truth.tags.create(hold, state.head, clock.current().now_us(), actor)
+    except HistoricalVersionReclaimed:
+        _release(truth, hold)
+        return False
+    return True
+
+
+def _delete(truth: Truth, old: str, new: str, state: BranchState, actor: str | None) -> OmniError | None:
+    """Delete a branch as it is in a state; return why that could not be done.
+
+    Whether it was deleted, and for what, is told by the record that ends its chain, whoever has put it, and
+    not by an answer. When that cannot be read the branch stays held.
+    """
+    try:
+        delete_branch(truth, old, actor, state, _renamed_to(new))
+    except OmniError as error:
+        ended = truth.newest_of(state.ref.incarnation)
+        return None if ended is not None and _was_renamed(ended, new) else error
+    return None
+
+
+def _go_on(truth: Truth, old: str, new: str, holds: Sequence[StoredTag], actor: str | None) -> None:
+    """Finish a rename that was cut off, unless it never deleted the branch and another has since."""
+    for tag in holds:
+        incarnation = chain_of_hold(tag.name)
+        closing = truth.newest_of(incarnation)
+        if closing is not None and not _was_renamed(closing, new):
+            _release(truth, tag.name)
+            continue
+        stored = truth.refs.read(old)
+        last = stored.last_branch if stored is not None else None
+        if last is None or last.incarnation != incarnation:
+            last = BranchRef(old, incarnation, None)
+        _bring_back(truth, old, new, _Ended(last, truth.chains.at(tag.ref)), actor)
+        _release_finished(truth, holds)
+        return
+    raise NotFound(f"there is no branch {old!r}", branch=old)
+
+
+def _bring_back(truth: Truth, old: str, new: str, ended: _Ended, actor: str | None) -> None:
     """Make the branch under its new name; what stands under the old one by now may be another's."""
     hit(Failpoint.BRANCH_RENAME_AFTER_DELETE)
     try:
-        create_branch(truth, new, head, actor, before=ended)
+        create_branch(truth, new, ended.head, actor, before=ended.ref)
     except AlreadyExists:
-        restore_branch(truth, old, actor)  # somebody has taken the name meanwhile
+        # Another may have finished this very rename, or be about to.
+        standing = await_maker(truth, new)
+        if standing is not None and standing.ref is not None and standing.ref.making:
+            raise Contention(f"branch {new!r} is being made: try again", branch=new) from None
+        if _is_finished(truth, new, ended.ref.incarnation):
+            return
+        _give_back(truth, old, new, ended, actor)
+        _release_finished(truth, _find_holds(truth, old, new))
         raise
 
 
+def _give_back(truth: Truth, old: str, new: str, ended: _Ended, actor: str | None) -> None:
+    """Give a branch whose new name was taken its old one back."""
+    try:
+        create_branch(truth, old, ended.head, actor, before=ended.ref)
+    except AlreadyExists:
+        raise AlreadyExists(
+            f"branches {old!r} and {new!r} exist: others have made them while one was renamed to the other; "
+            f"what it had can be given a third name: branches.create(NAME, commit={ended.head.commit!r})",
+            branch=new,
+            commit=ended.head.commit,
+        ) from None
+
+
+def _is_finished(truth: Truth, name: str, chain: str) -> bool:
+    """Return whether a branch of a name is what another chain was renamed to."""
+    stored = truth.refs.read(name)
+    ref = stored.ref if stored is not None else None
+    return ref is not None and not ref.making and chain in ref.predecessors
+
+
+def _renamed_to(new: str) -> str:
+    return f"renamed to {new!r}"
+
+
+def _was_renamed(closing: CommitRecord, new: str) -> bool:
+    return closing.closed and closing.message == _renamed_to(new)
+
+
+def _holds_of(old: str, new: str) -> str:
+    """Return how the names of the tags of a rename begin: of one length, whatever the two names are."""
+    digest = sha256(f"{old}\n{new}".encode()).hexdigest()[:_DIGEST_LETTERS]
+    return f"{RENAMES}{digest}/"
+
+
+def _find_holds(truth: Truth, old: str, new: str) -> list[StoredTag]:
+    """Return the tags of renames from one name to another that were cut off, or that others are at."""
+    begins = _holds_of(old, new)
+    names = [layout.branch_of(info.path) for info in layout.own(truth.store.list(layout.TAGS))]
+    found = [truth.tags.find(name) for name in names if name.startswith(begins)]
+    return [tag for tag in found if tag is not None]
+
+
 def _release(truth: Truth, hold: str) -> None:
-    with suppress(NotFound):
-        truth.tags.delete(hold)
+    """Remove a tag; nobody gives one of these names twice, so it can go whatever stands there."""
+    truth.store.delete(layout.tag_path(hold))

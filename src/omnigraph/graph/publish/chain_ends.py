@@ -62,7 +62,11 @@ RESTORED = "branch_restore"
 
 
 def close_chain(
-    truth: Truth, state: BranchState, actor: str | None, content: str | None = None
+    truth: Truth,
+    state: BranchState,
+    actor: str | None,
+    content: str | None = None,
+    message: str | None = None,
 ) -> CommitRecord | None:
     """End a branch's chain and return its end: whoever would write after it finds that it is gone.
 
@@ -75,7 +79,8 @@ def close_chain(
             return state.head
         if content not in (None, state.head.content) or state.head.protects(state.ref.incarnation):
             return None
-        stored = truth.chains.put(_closing_record(commit, state, actor, "branch_delete"))
+        closing = replace(_closing_record(commit, state, actor, "branch_delete"), message=message)
+        stored = truth.chains.put(closing)
         if stored is not None and truth.confirm_or_take_back(state, stored):
             return stored
         state = truth.refresh(state, anew=stored is not None)

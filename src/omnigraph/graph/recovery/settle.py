@@ -185,14 +185,18 @@ def _open_tables(truth: Truth, plan: PublishPlan) -> None:
 
 
 def _live_ref(truth: Truth, plan: PublishPlan) -> BranchRef | None:
+    """Return the branch of a plan, perhaps rebased, restored or renamed since; None when it is gone."""
     if plan.branch == MAIN:
-        ref = truth.stamp.main_ref
-    else:
-        try:
-            ref = truth.state(plan.branch).ref
-        except NotFound:
-            return None
-    return ref if plan.incarnation in (ref.incarnation, *ref.predecessors) else None
+        return truth.stamp.main_ref
+    with suppress(NotFound):
+        ref = truth.state(plan.branch).ref
+        if plan.incarnation in (ref.incarnation, *ref.predecessors):
+            return ref
+    renamed = [ref.name for ref in truth.refs.list() if plan.incarnation in ref.predecessors]
+    for name in renamed:
+        with suppress(NotFound):
+            return truth.state(name).ref
+    return None
 
 
 def _put_note(truth: Truth, state: BranchState, kind: str, plan: PublishPlan) -> bool:

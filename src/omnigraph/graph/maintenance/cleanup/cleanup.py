@@ -17,6 +17,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import CorruptState
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.settings import Settings
+from omnigraph.graph.branches.rename import release_finished
 from omnigraph.graph.branches.unfinished import finish_branches
 from omnigraph.graph.maintenance.cleanup.dropping import Dropped, Dropping
 from omnigraph.graph.maintenance.cleanup.fences import put_fences
@@ -116,6 +117,8 @@ class _CleanupRun:
         now = self._storage_time()
         if not self.request.dry_run and release_unrenewed(self.truth, self.settings, now, found.look.tags):
             newest, found = self.truth.condemned.newest(), survey(self.truth)
+        if not self.request.dry_run:
+            release_finished(self.truth, found.look.tags, found.look.refs)
         number = 1 + self._newest_fence(found, newest)
         # S3 dates files by whole seconds: a file is older than it seems only when the period is whole too.
         oldest = min(now - timedelta(seconds=ceil(self.grace)), files_held_since(found.look.tags))
