@@ -21,6 +21,8 @@ class EventKind(StrEnum):
     CHANGES_REQUESTED = "changes_requested"
     RESOLVED = "resolved"
     MERGE_STARTED = "merge_started"
+    MERGE_GIVEN_UP = "merge_given_up"
+    """Others have taken it for dead: it may not begin to write any more, and perhaps has."""
     MERGE_ENDED = "merge_ended"
     """Without a commit: it was refused, or given up."""
     MERGED = "merged"

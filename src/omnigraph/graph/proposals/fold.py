@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from omnigraph.graph.proposals.events import EventKind, StoredEvent, StoredProposal
@@ -40,6 +40,8 @@ class MergeAttempt:
     """The target's chain."""
     owner: Owner
     at: int
+    is_given_up: bool = False
+    """Whether others have taken it for dead, and are at seeing to it that it never lands."""
 
 
 @dataclass
@@ -136,6 +138,8 @@ def _apply(facts: ProposalFacts, event: StoredEvent) -> None:
         case EventKind.MERGE_STARTED:
             owner = Owner(*told["owner"])
             facts.attempt = MergeAttempt(told["key"], told["incarnation"], owner, event.at)
+        case EventKind.MERGE_GIVEN_UP:
+            facts.attempt = replace(facts.attempt, is_given_up=True) if facts.attempt is not None else None
         case EventKind.MERGE_ENDED:
             facts.attempt = None
             facts.last_checks = told.get("checks", facts.last_checks)

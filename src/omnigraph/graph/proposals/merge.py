@@ -72,7 +72,11 @@ def _merge(desk: ProposalDesk, begun: ReadProposal, work: ProposalMerge, request
         "source_commit": work.source_state.head.commit,
         "checks": [to_full_object(check) for check in work.checks],
     }
-    _note(desk, begun, EventKind.MERGED, told)
+    # What has landed was merged, whatever others have said meanwhile. Where nothing was to be done nothing
+    # has kept the proposal from being closed.
+    ended = _note(desk, begun, EventKind.MERGED, told, is_sure=merged.commit_id is not None)
+    if ended is not None and ended.merged is None:
+        raise _given_up_error(ended)
     return merged
 
 
@@ -139,9 +143,21 @@ def merge_before(facts: ProposalFacts) -> Merge:
 def _still_merging(desk: ProposalDesk, id: str, key: str) -> ProposalFacts:
     """Return a proposal that is being merged by this very attempt, and by nobody else."""
     facts = fold(desk.stored.read(id).stored)
-    if facts.attempt is None or facts.attempt.key != key:
-        raise not_mergeable(facts, [Reason("given_up", "others have taken this merge for dead")])
+    if not _is_at(facts, key):
+        raise _given_up_error(facts)
     return facts
+
+
+def _is_at(facts: ProposalFacts, key: str) -> bool:
+    attempt = facts.attempt
+    return attempt is not None and attempt.key == key and not attempt.is_given_up
+
+
+def _given_up_error(facts: ProposalFacts) -> NotMergeable:
+    """Return the error for a merge that others have ended."""
+    if facts.merged is not None:
+        return not_mergeable(facts, [Reason("merged", "others have merged it meanwhile")])
+    return not_mergeable(facts, [Reason("given_up", "others have taken this merge for dead")])
 
 
 def _may_have_landed(error: OmniError) -> bool:
@@ -157,13 +173,24 @@ def _end(desk: ProposalDesk, started: ReadProposal, error: OmniError) -> None:
     _note(desk, started, EventKind.MERGE_ENDED, told)
 
 
-def _note(desk: ProposalDesk, started: ReadProposal, kind: EventKind, told: dict[str, object]) -> None:
-    """Add how a merge has ended, after whatever others have added meanwhile."""
-    read: ReadProposal | None = started
+def _note(
+    desk: ProposalDesk,
+    started: ReadProposal,
+    kind: EventKind,
+    told: dict[str, object],
+    is_sure: bool = False,
+) -> ProposalFacts | None:
+    """Add how a merge has ended, after whatever others have added meanwhile.
+
+    Returns what the proposal is when nothing was added: others have ended this attempt, and perhaps begun
+    another. What is sure is added all the same, unless they have said it.
+    """
+    read, key = started, started.stored.events[-1].facts["key"]
     for _ in range(_MAX_LOST_RACES):
-        read = read or desk.stored.read(started.stored.id)
-        if fold(read.stored).attempt is None:
-            return  # others have found it, and have said so
+        facts = fold(read.stored)
+        if facts.merged is not None or not (is_sure or _is_at(facts, key)):
+            return facts
         if desk.stored.add(read, desk.make_event(kind, told)) is not None:
-            return
-        read = None
+            return None
+        read = desk.stored.read(started.stored.id)
+    return None

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import Any
 
 from omnigraph.base.clock import moment
-from omnigraph.base.errors import Contention
+from omnigraph.base.errors import Contention, CorruptState
 from omnigraph.base.ids import new_commit_id
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.opening import Core
 from omnigraph.graph.proposals.desk import ProposalDesk
-from omnigraph.graph.proposals.events import EventKind
+from omnigraph.graph.proposals.events import EventKind, StoredProposal
 from omnigraph.graph.proposals.fold import MergeAttempt, ProposalFacts, fold
 from omnigraph.graph.proposals.stored import ReadProposal
 from omnigraph.graph.publish.outcome import Published
@@ -22,6 +23,8 @@ from omnigraph.graph.write.keys import KeyClaim, claim_key, find_landed, read_cl
 
 OPERATION = "merge"
 _MAX_LOST_RACES = 32
+_GIVEN_UP: dict[str, Any] = {"why": "given_up"}
+_log = logging.getLogger("omnigraph")
 
 
 def settle_attempt(desk: ProposalDesk, read: ReadProposal, gives_up: bool) -> ReadProposal:
@@ -42,7 +45,7 @@ def settle_attempt(desk: ProposalDesk, read: ReadProposal, gives_up: bool) -> Re
         if not gives_up:
             return read
         lease = desk.core.settings.plan_lease_seconds
-        if is_alive(attempt.owner, attempt.key, attempt.at, lease):
+        if not attempt.is_given_up and is_alive(attempt.owner, attempt.key, attempt.at, lease):
             raise Contention(f"proposal {facts.id} is being merged: try again", proposal=facts.id)
         settle_abandoned(desk.core.truth, desk.core.settings)
         if _find_landed(desk.core, facts, attempt) is not None:
@@ -54,25 +57,44 @@ def settle_attempt(desk: ProposalDesk, read: ReadProposal, gives_up: bool) -> Re
 def finish_merges(desk: ProposalDesk) -> None:
     """Note the merges that have landed and whose processes were killed, before keys are forgotten."""
     for stored in desk.stored.read_all(desk.stored.ids()):
-        if fold(stored).attempt is not None:
-            settle_attempt(desk, desk.stored.read(stored.id), gives_up=False)
+        finish_merge(desk, stored)
+
+
+def finish_merge(desk: ProposalDesk, stored: StoredProposal) -> StoredProposal:
+    """Return a proposal, among many, with what became of a merge that has landed.
+
+    One whose merge cannot be told, because something is damaged, stops nobody who looks at the others.
+    """
+    if fold(stored).attempt is None:
+        return stored
+    try:
+        return settle_attempt(desk, desk.stored.read(stored.id), gives_up=False).stored
+    except CorruptState as error:
+        _log.warning("what became of the merge of proposal %s is not known: %s", stored.id, error.message)
+        return stored
 
 
 def _give_up(
     desk: ProposalDesk, read: ReadProposal, facts: ProposalFacts, attempt: MergeAttempt
 ) -> ReadProposal:
-    """End an attempt, so that it does not begin to write; then keep from landing what it has begun."""
+    """End an attempt: keep it from beginning to write, then what it has begun from landing.
+
+    The attempt stands until both are done, so whoever comes after one that was killed between them goes on.
+    """
+    truth = desk.core.truth
     state = _target(desk.core, facts, attempt)
-    if state is not None:
-        claim = _claim(desk.core, state, attempt)
-        ended = desk.stored.add(read, desk.make_event(EventKind.MERGE_ENDED, {"why": "given_up"}))
-        if ended is None:
+    if state is None:
+        return _add(desk, read, EventKind.MERGE_ENDED, _GIVEN_UP)
+    claim = _claim(desk.core, state, attempt)
+    if not attempt.is_given_up:
+        given_up = desk.stored.add(read, desk.make_event(EventKind.MERGE_GIVEN_UP, {}))
+        if given_up is None:
             return desk.stored.read(facts.id)
-        if give_up_commit(desk.core.truth, state.ref, claim.commit, desk.actor, f"proposal {facts.id}"):
-            return ended
-        landed = find_landed(desk.core.truth, desk.core.truth.state_of(state.ref), claim)
-        return ended if landed is None else _add(desk, ended, EventKind.MERGED, merged_facts(landed))
-    return _add(desk, read, EventKind.MERGE_ENDED, {"why": "given_up"})
+        read = given_up
+    if give_up_commit(truth, state.ref, claim.commit, desk.actor, f"proposal {facts.id}"):
+        return _add(desk, read, EventKind.MERGE_ENDED, _GIVEN_UP)
+    landed = find_landed(truth, truth.state_of(state.ref), claim)
+    return read if landed is None else _add(desk, read, EventKind.MERGED, merged_facts(landed))
 
 
 def _find_landed(core: Core, facts: ProposalFacts, attempt: MergeAttempt) -> Published | None:

@@ -10,7 +10,7 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.proposals.desk import ProposalDesk
 from omnigraph.graph.proposals.events import EventKind, StoredProposal
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
-from omnigraph.graph.proposals.settle import settle_attempt
+from omnigraph.graph.proposals.settle import finish_merge, settle_attempt
 from omnigraph.graph.proposals.stored import ReadProposal
 
 _MAX_LOST_RACES = 32
@@ -29,7 +29,7 @@ def read_proposal(desk: ProposalDesk, id: str) -> ReadProposal:
 def read_all(desk: ProposalDesk, ids: list[str]) -> Iterator[StoredProposal]:
     """Yield proposals as they are; merges that were killed after their commits are finished."""
     for stored in desk.stored.read_all(ids):
-        yield stored if fold(stored).attempt is None else read_proposal(desk, stored.id).stored
+        yield finish_merge(desk, stored)
 
 
 def add_event(

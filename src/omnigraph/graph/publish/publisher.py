@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from omnigraph.base.errors import Contention, OutcomeUnknown, Unavailable
@@ -78,7 +78,9 @@ def settlement(
 
     It may stand there because its acknowledgement was lost, or because recovery believed its writer dead. Who
     settles a plan puts that onto the plan's own chain before anything else, so no writer can step over it.
-    What cleanups have dropped meanwhile is looked up in their lists.
+    What cleanups have dropped meanwhile is looked up in their lists. These tell commits, not what they said:
+    where records are gone a note may have gone with them, so the plan counts as discarded. It is not put as
+    it is, but made again by work that looks at everything anew.
     """
     later = truth.since(state, known.head.seq)
     for record in later:
@@ -88,7 +90,14 @@ def settlement(
         return Published(plan.commit, plan.answer)
     noted = (note.operation_id for record in later for note in record.recovery)
     is_over = plan.operation_id in noted or is_given_up(later, plan.commit)
-    return Discarded() if is_over else None
+    return Discarded() if is_over or _has_gaps(later, state, known) else None
+
+
+def _has_gaps(later: Sequence[CommitRecord], state: BranchState, known: BranchState) -> bool:
+    """Return whether records that a branch has published since a known state are gone."""
+    if state.head.incarnation != state.ref.incarnation:
+        return False
+    return len(later) < state.head.seq - max(known.head.seq, state.ref.fork_seq)
 
 
 def is_given_up(records: Iterable[CommitRecord], commit: str) -> bool:
