@@ -18,7 +18,7 @@ from omnigraph.base.errors import (
 from omnigraph.base.ids import chain_of
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord
-from simulation.control_plane import kernel
+from simulation.control_plane import kernel, proposals
 from simulation.control_plane.archive import Archive
 from simulation.control_plane.kernel import World
 from simulation.control_plane.scenario import Op, Part
@@ -251,7 +251,29 @@ def _wait(world: World, op: Op, message: str) -> None:
     world.scheduler.pass_time(op.seconds)
 
 
+def _protect(world: World, op: Op, message: str) -> None:
+    approvals = None if op.kind == "unprotect" else 1
+    proposals.protect(world.opened(), op.branch, approvals, world.scheduler.process.name)
+
+
+def _propose(world: World, op: Op, message: str) -> str:
+    return proposals.propose(world.opened(), op.other, op.branch, world.scheduler.process.name)
+
+
+def _merge_proposal(world: World, op: Op, message: str) -> Any:
+    return proposals.merge(world.opened(), op.other, op.branch, world.scheduler.process.name)
+
+
+def _close_proposal(world: World, op: Op, message: str) -> str:
+    return proposals.close(world.opened(), op.other, op.branch, world.scheduler.process.name)
+
+
 _ACTIONS = {
+    "protect": _protect,
+    "unprotect": _protect,
+    "propose": _propose,
+    "merge_proposal": _merge_proposal,
+    "close_proposal": _close_proposal,
     "append": _append,
     "update": _update,
     "optimize": _optimize,

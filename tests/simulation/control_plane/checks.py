@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import OmniError
 from omnigraph.base.ids import chain_of
+from omnigraph.graph.branches.rename import RENAMES, chain_of_hold
 from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
 from omnigraph.graph.maintenance.verify.verify_history import verify_history
 from omnigraph.graph.manifest import format as stored_format
@@ -22,6 +23,7 @@ from simulation.control_plane import kernel
 from simulation.control_plane.actions import ACKNOWLEDGED, REFUSED, Journal, Told
 from simulation.control_plane.archive import Archive
 from simulation.control_plane.kernel import World
+from simulation.control_plane.proposals import check_proposals, check_protection
 from simulation.control_plane.scenario import Scenario
 from simulation.control_plane.scheduler import Process
 from simulation.control_plane.store import SimulatedStore
@@ -107,6 +109,8 @@ class _Check:
         for told in self.journal.told:
             self._check_told(told, states)
         self._check_notes(states)
+        self._check_names()
+        self.wrong += self._check_proposals(states)
         findings = Findings()
         verify_history(self.truth, 0.0, findings)
         for item in findings.found:
@@ -281,6 +285,25 @@ class _Check:
             for ref in places.get(commit, ()):
                 if ref.incarnation == note.incarnation and ref.seq < note.seq:
                     self.wrong.append(f"commit {ref} stands, and {note.ref} says that it was discarded")
+
+    def _check_names(self) -> None:
+        """A branch that nobody has asked to delete stands, unless its rename was cut off: that holds it."""
+        if any(told.op.kind == "delete" or told.op.delete for told in self.journal.told):
+            return
+        held = {chain_of_hold(tag.name) for tag in self.truth.tags.list() if tag.name.startswith(RENAMES)}
+        for chain in self.archive.ended - self.archive.brought_back.keys() - held:
+            self.wrong.append(f"the branch in chain {chain} has vanished, and nobody has deleted it")
+
+    def _check_proposals(self, states: list[BranchState]) -> Iterator[str]:
+        acknowledged = [
+            told.result
+            for told in self.journal.told
+            if told.op.kind == "merge_proposal" and told.outcome == ACKNOWLEDGED
+        ]
+        ancestors = [record for state in states for record in self.archive.ancestors(state.head.ref)]
+        yield from check_proposals(self.store, ancestors, acknowledged)
+        places = {(ref.incarnation, ref.seq): record for ref, record in self.archive.records.items()}
+        yield from check_protection(places)
 
     def _floors(self) -> dict[str, Floor]:
         found = {}

@@ -42,7 +42,7 @@ from omnigraph.graph.write.base_hold import BaseHold
 from omnigraph.graph.write.commit import commit
 from omnigraph.graph.write.unnamed import commit_to_fork
 from omnigraph.graph.write.work import CommitRequest, CommitWork
-from simulation.control_plane import tables
+from simulation.control_plane import proposals, tables
 from simulation.control_plane.clocks import SimulatedClock
 from simulation.control_plane.scheduler import Pace, Process, Scheduler
 from simulation.control_plane.store import SimulatedStore, Stored
@@ -172,6 +172,9 @@ _PATCHES: dict[str, object] = {
     "omnigraph.graph.recovery.settle.table_files": tables.table_files,
     "omnigraph.graph.merge.run.MergeWork": tables.SimulatedMerge,
     "omnigraph.graph.merge.rebase.MergeWork": tables.SimulatedMerge,
+    "omnigraph.graph.proposals.merge.ProposalMerge": proposals.SimulatedProposalMerge,
+    "omnigraph.graph.proposals.merge.this_process": _this_process,
+    "omnigraph.graph.proposals.settle.is_alive": _is_alive,
 }
 
 
@@ -311,6 +314,7 @@ def _step_back(core: Core, branch: str, back: int) -> CommitRecord:
 def clean_up(core: Core, keep: int | None, grace: float) -> Cleanup:
     """Run a cleanup."""
     settings = replace(core.settings, cleanup_grace_seconds=grace)
+    proposals.finish(core, world().store, world().scheduler.process.name)
     return cleanup(core.truth, settings, CleanupRequest(Limits(keep, idle=False)))
 
 

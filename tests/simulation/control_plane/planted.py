@@ -146,4 +146,25 @@ FLAWS: dict[str, Flaw] = {
         {"omnigraph.graph.manifest.refs.Refs.create": _made_at_once},
         "forks",
     ),
+    "renames_let_go": Flaw(
+        "a rename lets go of the branch when another rename, or its own without an answer, has deleted it",
+        {"omnigraph.graph.branches.rename._was_renamed": _answer(False)},
+        "renames",
+    ),
+    "protection_is_not_compared": Flaw(
+        "a writer does not look whether the branch has been protected since it began",
+        {"omnigraph.graph.publish.conflict._compare_protection": _answer(None)},
+        "proposals",
+    ),
+    "merges_are_not_given_up": Flaw(
+        "who takes the merge of a proposal for dead leaves nothing in its way",
+        {"omnigraph.graph.proposals.settle.give_up_commit": _answer(True)},
+        "proposals",
+    ),
+    "gaps_are_stepped_over": Flaw(
+        "a writer goes on with its plan though records are gone that may have said that it was given up",
+        {"omnigraph.graph.publish.publisher._has_gaps": _answer(False)},
+        "proposals",
+        6_000,
+    ),
 }

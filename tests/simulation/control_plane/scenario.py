@@ -417,6 +417,45 @@ def _renames(draw: _Draw) -> None:
         draw.parts.append(some)
 
 
+def _proposals(draw: _Draw) -> None:
+    """A proposal is merged, closed, taken for dead and cleaned up after; its target may be protected."""
+    draw.setup += [Op("create", "a", "main"), draw.write("a"), *([draw.write("main")] * draw.chance(0.5))]
+    draw.setup.append(Op("propose", "main", "a"))
+    if draw.chance(0.3):
+        # The narrow one: who merges sleeps until others have closed it and a cleanup has dropped that note.
+        draw.setup += [Op("append", tables="P"), Op("append", "a", tables="P"), Op("propose", "main", "a")]
+        draw.parts.append([Op("merge_proposal", "main", "a")])
+        cleaning = [Op("append", tables="Q"), Op("cleanup", keep=1)]
+        draw.parts.append([Op("close_proposal", "main", "a"), *cleaning, *cleaning])
+        draw.liveness, draw.rest, draw.tick = 0.9, 700.0, 1_000
+        draw.events.append((0, Event(draw.rng.randint(15, 60), "freeze", steps=draw.rng.randint(80, 300))))
+        return
+    if draw.chance(0.5):
+        draw.setup.append(Op("protect"))
+    draw.parts.append([Op("merge_proposal", "main", "a")])
+    makers: Sequence[Callable[[], Op]] = (
+        draw.cleanup,
+        draw.cleanup,
+        lambda: draw.write("main"),
+        lambda: draw.write("a"),
+        lambda: draw.merge("a"),
+        lambda: Op("protect"),
+        lambda: Op("unprotect"),
+        lambda: Op("protect", "a"),
+        lambda: Op("propose", "main", "a"),
+        lambda: Op("merge_proposal", "main", "a"),
+        lambda: Op("merge_proposal", "main", "a"),
+        lambda: Op("close_proposal", "main", "a"),
+        lambda: Op("close_proposal", "main", "a"),
+        lambda: Op("delete", "a"),
+        lambda: Op("rename", "a", "b"),
+        lambda: Op("recover"),
+    )
+    for _ in range(draw.rng.randint(1, 3)):
+        some = [makers[int(draw.rng.random() * len(makers))]() for _ in range(draw.rng.randint(1, 3))]
+        draw.parts.append(some)
+
+
 THEMES: dict[str, Callable[[_Draw], None]] = {
     "mixed": _mixed,
     "merges": _merges,
@@ -429,18 +468,22 @@ THEMES: dict[str, Callable[[_Draw], None]] = {
     "drops": _drops,
     "past": _past,
     "renames": _renames,
+    "proposals": _proposals,
 }
 _WEIGHTS = (3, 3, 1, 2, 2, 2, 2, 2)
 _LATER = {"drops": 0.08, "past": 0.16, "renames": 0.24}
 """Themes that came later, up to which lot; histories of others are what they were before there were any."""
+_PROPOSALS = 0.08
 
 
 def scenario(seed: int, theme: str | None = None) -> Scenario:
     """Return the scenario of a seed."""
-    rng = random.Random(seed)
+    rng, given = random.Random(seed), theme
     chosen = rng.choices(list(THEMES)[: len(_WEIGHTS)], _WEIGHTS)[0]
     lot = random.Random(f"{seed} drops").random()
     theme = theme or next((name for name, below in _LATER.items() if lot < below), chosen)
+    if given is None and random.Random(f"{seed} proposals").random() < _PROPOSALS:
+        theme = "proposals"
     draw = _Draw(rng)
     THEMES[theme](draw)
     events = _events(rng, len(draw.parts))
