@@ -148,7 +148,7 @@ FLAWS: dict[str, Flaw] = {
     ),
     "renames_let_go": Flaw(
         "a rename lets go of the branch when another rename, or its own without an answer, has deleted it",
-        {"omnigraph.graph.branches.rename._was_renamed": _answer(False)},
+        {"omnigraph.graph.branches.rename.was_renamed": _answer(False)},
         "renames",
     ),
     "protection_is_not_compared": Flaw(

@@ -118,7 +118,7 @@ def _delete(truth: Truth, old: str, new: str, state: BranchState, actor: str | N
         delete_branch(truth, old, actor, state, _renamed_to(new))
     except OmniError as error:
         ended = truth.newest_of(state.ref.incarnation)
-        return None if ended is not None and _was_renamed(ended, new) else error
+        return None if ended is not None and was_renamed(ended, new) else error
     return None
 
 
@@ -127,7 +127,7 @@ def _go_on(truth: Truth, old: str, new: str, holds: Sequence[StoredTag], actor: 
     for tag in holds:
         incarnation = chain_of_hold(tag.name)
         closing = truth.newest_of(incarnation)
-        if closing is not None and not _was_renamed(closing, new):
+        if closing is not None and not was_renamed(closing, new):
             _release(truth, tag.name)
             continue
         stored = truth.refs.read(old)
@@ -181,7 +181,8 @@ def _renamed_to(new: str) -> str:
     return f"renamed to {new!r}"
 
 
-def _was_renamed(closing: CommitRecord, new: str) -> bool:
+def was_renamed(closing: CommitRecord, new: str) -> bool:
+    """Return whether a record has ended a branch because it got another name."""
     return closing.closed and closing.message == _renamed_to(new)
 
 

@@ -151,7 +151,7 @@ class Refs:
         """
         # The note comes after the ref, so a ref that is not there once the note is was lost.
         if over is None and self._is_noted(name) and self.read(name) is None:
-            raise _lost_error(name)
+            raise lost_ref_error(name)
         ref = BranchRef(
             name,
             incarnation or new_chain_id(),
@@ -250,7 +250,8 @@ def encode_name(name: str) -> bytes:
     return stored_format.encode({"name": name}, layout.name_path(name))
 
 
-def _lost_error(name: str) -> CorruptState:
+def lost_ref_error(name: str) -> CorruptState:
+    """Return the error for a name that was used, under which nothing stands any more."""
     path = layout.ref_path(name)
     return CorruptState(
         f"the ref of branch {name!r} is lost: put {path} back from a backup, or let `omnigraph repair "

@@ -104,6 +104,33 @@ def test_a_branch_whose_name_is_lost_or_damaged_is_brought_back(
     once_more.branches.merge("qq")
 
 
+@pytest.mark.parametrize("damage", [_cut, _lose])
+@pytest.mark.parametrize("how", ["renamed", "restored"])
+def test_a_name_without_commits_of_its_own_that_is_lost_keeps_cleanup_from_what_it_stands_for(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch, damage: Callable[[og.Graph, str], None], how: str
+) -> None:
+    """All that such a branch has lies in the chain of another, which has ended."""
+    at_once(monkeypatch)
+    head, said = graph.snapshot("dev").commit_id, contents(graph.snapshot("dev"))
+    if how == "renamed":
+        graph.branches.rename("dev", "late")
+    else:
+        graph.branches.delete("dev")
+        graph.branches.restore("dev")
+    name = "late" if how == "renamed" else "dev"
+    damage(graph, layout.ref_path(name))
+    again = og.open(graph.uri)
+    with pytest.raises(og.CorruptState, match=rf"branches/{name}\.json.*omnigraph repair"):
+        again.cleanup(keep=1)
+    (told,) = (item for item in again.repair(confirm=True).findings if item.severity == "damage")
+    assert told.mended
+    assert f"omnigraph branch create {name} --commit {head}" in told.advice
+    again.branches.create(name, commit=head)
+    again.cleanup(keep=1)
+    assert contents(again.snapshot(name)) == said
+    assert _damage(graph, scrub=True) == {}
+
+
 @pytest.mark.parametrize("tombstone", [True, False])
 def test_a_damaged_name_without_commits_is_put_aside(
     graph: og.Graph, tombstone: bool, monkeypatch: pytest.MonkeyPatch

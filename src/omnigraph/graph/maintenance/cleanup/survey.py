@@ -22,7 +22,7 @@ from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import at_work
 from omnigraph.graph.manifest.floors import StoredFloor, read_floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
-from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.refs import BranchRef, lost_ref_error
 from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.recovery import plans
@@ -269,6 +269,8 @@ def _check_refs(truth: Truth, seen: LiveNames, unnamed: Mapping[str, Sequence[Co
                 f"restore {path} from a backup, or run `omnigraph repair --confirm`, which brings it back",
                 path=path,
             )
+    for name in truth.refs.names_without_ref():
+        raise lost_ref_error(name)  # it may have been the only one to name a commit
 
 
 def read_records(truth: Truth, incarnation: str, numbers: Iterable[int]) -> dict[int, CommitRecord]:

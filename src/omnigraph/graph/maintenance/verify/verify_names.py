@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import FormatTooNew, FormatTooOld, OmniError
+from omnigraph.graph.branches.rename import was_renamed
 from omnigraph.graph.maintenance.missing_commits import Named, has_lost_its_ref
 from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, RESTORE, Findings
 from omnigraph.graph.manifest import layout
@@ -123,7 +124,8 @@ def verify_unnamed(
     for name, chains in of_branch.items():
         found: LostName | None = None
         if name in names.unreadable:
-            found = _verify_damaged(name, names.unreadable[name], _find_own(name, chains, ends), findings)
+            error, newest = names.unreadable[name], _find_own(name, chains, ends)
+            found = _verify_damaged(name, error, newest, _advise_beginning(name, ends), findings)
         elif has_lost_its_ref(truth, chains[0][-1]):
             found = _verify_lost(_find_own(name, chains, ends), used, findings)
         lost += [found] if found is not None else []
@@ -132,7 +134,19 @@ def verify_unnamed(
             if chain[-1].incarnation != own:
                 _verify_nobodys(chain[-1], used.get(chain[-1].incarnation), findings)
     found_again = {item.name for item in lost}
-    return lost + [_verify_used(name, findings) for name in names.without_ref if name not in found_again]
+    without = [name for name in names.without_ref if name not in found_again]
+    return lost + [_verify_used(name, _advise_beginning(name, ends), findings) for name in without]
+
+
+def _advise_beginning(name: str, ends: Sequence[CommitRecord]) -> str:
+    """Return how a branch is begun again that has had no commits since it was renamed or restored."""
+    last = [end for end in ends if end.successor is None and (end.branch == name or was_renamed(end, name))]
+    if not last or (parent := max(last, key=lambda end: end.created_at).parent) is None:
+        return ""
+    return (
+        f"; if it lived it had what the last one of this name has had: `omnigraph branch create {name} "
+        f"--commit {parent.commit}` begins it again, before a cleanup drops that"
+    )
 
 
 def _find_own(name: str, chains: Iterable[Chain], ends: Sequence[CommitRecord]) -> CommitRecord | None:
@@ -158,14 +172,14 @@ def _verify_lost(newest: CommitRecord | None, used: Mapping[str, str], findings:
     return LostName(newest.branch, _LOST, path, newest)
 
 
-def _verify_used(name: str, findings: Findings) -> LostName:
+def _verify_used(name: str, beginning: str, findings: Findings) -> LostName:
     path = layout.name_path(name)
     findings.add(
         _REF_LOST,
         path,
         f"branch {name!r} was made once, and its ref is lost",
         f"restore {layout.ref_path(name)} from a backup. The branch has no commits of its own, or was "
-        "deleted: repair with confirm frees the name",
+        f"deleted: repair with confirm frees the name{beginning}",
     )
     return LostName(name, _REF_LOST, path, None)
 
@@ -190,13 +204,15 @@ def _no_ref(newest: CommitRecord, by: str | None) -> str:
     return f"{what}, but a commit of it is named by {by}" if by is not None else what
 
 
-def _verify_damaged(name: str, error: OmniError, newest: CommitRecord | None, findings: Findings) -> LostName:
+def _verify_damaged(
+    name: str, error: OmniError, newest: CommitRecord | None, beginning: str, findings: Findings
+) -> LostName:
     path = layout.ref_path(name)
     advice = (
         "restore this file from a backup, or let repair with confirm bring the branch back from its commits"
         if newest is not None
         else "restore this file from a backup. The branch has no commits of its own, or was "
-        "deleted: repair with confirm puts the file aside, and the name is free then"
+        f"deleted: repair with confirm puts the file aside, and the name is free then{beginning}"
     )
     findings.add(_UNREADABLE, path, error.message, advice)
     return LostName(name, _UNREADABLE, path, newest)
