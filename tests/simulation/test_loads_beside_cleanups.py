@@ -293,3 +293,13 @@ def test_a_load_into_a_new_branch_is_told_that_a_cleanup_took_what_it_began_from
     graph.load(records("loaded"), mode="append", branch="new", from_branch="main")
     assert names(root, branch="new") == ["a", "b", "c", "loaded"]
     assert_sound(root)
+
+
+def test_a_hold_of_what_a_cleanup_has_dropped_leaves_nothing_behind(root: str) -> None:
+    graph = og.open(root)
+    put(graph, "a")
+    dropped = graph.snapshot().record
+    commit_and_clean_up(root, "b", "c")
+    core = og.open(root)._core
+    base_hold.BaseHold(core.truth, core.settings, None, dropped).place()
+    assert list(Path(root).glob("__manifest/tags/*")) == []

@@ -112,3 +112,21 @@ def test_who_was_taken_for_dead_does_not_end_the_merge_of_another(
     merged = bob.proposals.merge(made)
     shown = bob.proposals.show(made)
     assert (shown.state, shown.merged_commit) == ("merged", merged.commit_id)
+
+
+def test_a_check_that_is_changed_during_a_merge_is_run_as_it_is_now(graph: og.Graph, worker: Worker) -> None:
+    """The two proposals have no table in common."""
+    check = 'query bad() { match { $p: Person { name: "nobody" } } return { $p.name as n } }'
+    graph.queries.apply({"bad": check})
+    graph.branches.create("b")
+    og.open(graph.uri, branch="b").queries.apply({"bad": check.replace("nobody", "of a")})
+    graph.branches.protect("main", approvals=0, checks=["bad"])
+    made = graph.proposals.create("a").id
+    other = graph.proposals.create("b").id
+    worker.tell("merge_proposal", graph.uri, made, failpoints="publish.before_record=park")
+    worker.wait_parked("publish.before_record")
+    assert graph.proposals.merge(other).commit_id
+    worker.release("publish.before_record")
+    with pytest.raises(og.NotMergeable, match="bad"):
+        worker.answer()
+    assert _people(graph) == {"p1", "of main"}

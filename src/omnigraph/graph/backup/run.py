@@ -33,6 +33,7 @@ from omnigraph.graph.backup.seen_chains import ChangedMeanwhile
 from omnigraph.graph.backup.target import Target, UnreadableBackup, object_path
 from omnigraph.graph.backup.verify import check_sizes, find_damaged
 from omnigraph.graph.backup.view import View, find_dropped, view_of_graph, view_of_snapshot
+from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.table_files import table_files
@@ -208,6 +209,8 @@ class _BackupRun:
         if seen is None:
             return {}
         held = {held.commit for _, held in manifest.commits}
+        # Who has proposed something under a key gets that proposal again.
+        held.update(layout.proposal_of(path) for path in view.notes if path.startswith(layout.PROPOSALS))
         claims = seen.part_of(held, {record.commit for record in view.fresh().values()})
         return {path: self._put(path, data) for path, data in claims.items()}
 

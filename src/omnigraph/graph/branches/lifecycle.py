@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from omnigraph.base.errors import (
     AlreadyExists,
@@ -20,6 +19,7 @@ from omnigraph.base.errors import (
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.graph.branches.children import children_of, note_child
+from omnigraph.graph.branches.line import Beginning, Line
 from omnigraph.graph.branches.protection import endable_state
 from omnigraph.graph.branches.unfinished import await_maker, call_off, finish_rebase_and_read_ref, is_over
 from omnigraph.graph.manifest import layout
@@ -34,28 +34,6 @@ from omnigraph.storage.writer_lock import forget_turn
 
 _MAX_LOST_RACES = 8
 _log = logging.getLogger("omnigraph")
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Commits in a chain that no branch has yet, oldest first."""
-
-    incarnation: str
-    records: tuple[CommitRecord, ...] = ()
-    staged_behind: int = 0
-    """The number of the newest cleanup that was known when their first file was staged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """The chain of a branch that is to be made, and what puts its first commits, if it has any."""
-
-    incarnation: str
-    records: Callable[[], Line] | None = None
-
-    def put(self) -> Line:
-        """Put the first commits of the chain."""
-        return self.records() if self.records is not None else Line(self.incarnation)
 
 
 def create_branch(

@@ -75,7 +75,8 @@ class ProposalMerge(MergeWork):
         super().apply(base)
         base.meets = protection
         if demands.checks:
-            # A check may read any table: whatever changes there must be checked too.
+            # A check may read any table: whatever changes there, or other checks, sends it back.
+            base.relies_on_queries = True
             for entry in head.tables.values():
                 base.rely_on(entry.key)
 

@@ -60,8 +60,9 @@ def compare_with_head(plan: PublishPlan, head: CommitRecord) -> Fit:
         return Conflicting(repeated)
     if not same_schema(head.schema, plan.expected_schema):
         return Conflicting(_mismatch(SCHEMA, plan.expected_schema, head.schema))
-    # What is checked of queries and schema is that they fit together: neither may move alone.
-    relies = plan.schema is not None or plan.queries is not None
+    # What is checked of queries and schema is that they fit together: neither may move alone. And of queries
+    # that are checks themselves, that these are the ones which were run.
+    relies = plan.relies_on_queries or plan.schema is not None or plan.queries is not None
     if relies and not same_schema(head.queries, plan.expected_queries):
         return Conflicting(_mismatch(QUERIES, plan.expected_queries, head.queries))
     moved: str | None = None

@@ -110,6 +110,8 @@ class PublishPlan:
     """The address of other stored queries, when the plan changes them; empty when it leaves none."""
     expected_queries: str = ""
     """The stored queries that it was prepared on; they count when it changes them or the schema."""
+    relies_on_queries: bool = False
+    """Whether stored queries have told that it may be published: then it counts which they are."""
     meets: Protection | None = None
     """The protection of the branch that a proposal has satisfied."""
     sets_protection: bool = False

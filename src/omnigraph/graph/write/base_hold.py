@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from omnigraph.base import clock
-from omnigraph.base.errors import OmniError
+from omnigraph.base.errors import HistoricalVersionReclaimed, OmniError
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest import layout
@@ -46,7 +46,11 @@ class BaseHold:
         """Hold the commit; whatever prevents that does not disturb the write."""
         name = f"{WRITE_HOLDS}{new_ulid()}"
         with suppress(OmniError, OSError):
-            self.truth.tags.create(name, self.head, clock.current().now_us(), self.actor)
+            try:
+                self.truth.tags.create(name, self.head, clock.current().now_us(), self.actor)
+            except HistoricalVersionReclaimed:
+                release_hold(self.truth, name)  # it is void, and its name is never used again
+                raise
             before, self.name = self.name, name
             release_hold(self.truth, before)
 

@@ -182,6 +182,7 @@ class Preparation:
             answer=self.work.answer() if self.claim and isinstance(self.work, Answering) else {},
             staged_behind=self.staged_behind,
             sources=self.base.sources,
+            relies_on_queries=self.base.relies_on_queries,
             meets=self.base.meets,
         )
 

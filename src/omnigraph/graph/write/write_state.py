@@ -35,6 +35,8 @@ class WriteBase:
         """The address of the schema that the commit brings, when it brings one."""
         self.queries: str | None = None
         """The address of the stored queries that the commit brings, when it brings others; empty for none."""
+        self.relies_on_queries = False
+        """Whether stored queries tell if the commit may be published."""
         self.meets: Protection | None = None
         """The protection of the branch that the commit has satisfied."""
         self.merged_parent: CommitRef | None = None
@@ -99,6 +101,7 @@ class WriteBase:
         self._distinct.clear()
         self.schema = None
         self.queries = None
+        self.relies_on_queries = False
         self.meets = None
         self.merged_parent = None
         self.sources = ()

@@ -111,3 +111,13 @@ def test_a_damaged_claim_is_left_out_and_told(
         assert not (tmp_path / done.id / claim.relative_to(graph.uri)).exists()
         assert add(restored, "two") == second
         assert lines(restored) == ["one", "two"]
+
+
+def test_the_key_of_a_proposal_answers_with_the_proposal_in_the_restored_graph(
+    graph: og.Graph, tmp_path: Path
+) -> None:
+    graph.branches.create("a")
+    made = graph.proposals.create("a", idempotency_key="once").id
+    graph.backup(tmp_path / "backups")
+    restored = og.restore(tmp_path / "backups", tmp_path / "again")
+    assert restored.proposals.create("a", idempotency_key="once").id == made
