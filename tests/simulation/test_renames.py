@@ -157,6 +157,17 @@ def test_renames_of_names_with_slashes_are_told_apart(root: str) -> None:
     assert names(root, branch="b/c") == []
 
 
+def test_repair_tells_of_a_branch_that_a_rename_has_left_without_a_name(root: str) -> None:
+    _cut_off(root, "branch.rename.after_delete")
+    (told,) = (item for item in og.open(root).repair().findings if item.code == "rename_unfinished")
+    assert "'old'" in told.what
+    assert "'new'" in told.what
+    og.open(root).branches.restore("old")
+    assert "rename_unfinished" not in {item.code for item in og.open(root).repair().findings}
+    og.open(root).cleanup()
+    assert _holds(root) == []
+
+
 def test_long_names_can_be_given(root: str) -> None:
     long = "n" * 200
     _rename(root, "old", long)

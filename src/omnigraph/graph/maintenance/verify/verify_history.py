@@ -16,7 +16,12 @@ from omnigraph.graph.maintenance.missing_commits import (
     missing_numbers,
 )
 from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, RESTORE, Findings, try_read
-from omnigraph.graph.maintenance.verify.verify_names import LostName, read_branch_names, verify_unnamed
+from omnigraph.graph.maintenance.verify.verify_names import (
+    LostName,
+    read_branch_names,
+    verify_renames,
+    verify_unnamed,
+)
 from omnigraph.graph.maintenance.verify.verify_notes import verify_notes
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor
@@ -28,6 +33,7 @@ from omnigraph.graph.manifest.tags import StoredTag, way_out
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
+from omnigraph.graph.tags import is_renaming
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables.pages import Pages
 
@@ -48,6 +54,8 @@ class History:
     """By chain: tables that were dropped for good, as their floors say."""
     named: set[tuple[str, int]] = field(default_factory=set)
     """Tags and forks of branches, by chain and number."""
+    renames: list[StoredTag] = field(default_factory=list)
+    """What holds branches that are being renamed."""
     lost: list[LostName] = field(default_factory=list)
     """Names of branches that repair can put right."""
 
@@ -81,6 +89,7 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
     named += tagged
     ends = [record for record in found.records.values() if record.closed]
     found.lost = verify_unnamed(truth, unnamed, ends, named, names, findings)
+    verify_renames(found.renames, ends, refs, findings)
     for lost in found.lost:
         if lost.newest is not None:  # what a branch has that can be brought back is needed
             chain = lost.newest.incarnation
@@ -231,6 +240,8 @@ def _verify_tags(truth: Truth, found: History, findings: Findings) -> list[Named
         tag = try_read(partial(truth.tags.read, name), findings, "tag_unreadable", info.path, advice)
         if tag is None or _is_void(truth, tag):
             continue
+        if is_renaming(name):
+            found.renames.append(tag)
         path = layout.record_path(tag.ref.incarnation, tag.ref.seq)
         record = found.records.get((tag.ref.incarnation, tag.ref.seq))
         if record is None:

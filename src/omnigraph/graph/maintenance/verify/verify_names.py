@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import FormatTooNew, FormatTooOld, OmniError
-from omnigraph.graph.branches.rename import was_renamed
+from omnigraph.graph.branches.rename import chain_of_hold, was_renamed
 from omnigraph.graph.maintenance.missing_commits import Named, has_lost_its_ref
 from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, RESTORE, Findings
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import Truth
 
 _UNREADABLE = "ref_unreadable"
@@ -147,6 +148,25 @@ def _advise_beginning(name: str, ends: Sequence[CommitRecord]) -> str:
         f"; if it lived it had what the last one of this name has had: `omnigraph branch create {name} "
         f"--commit {parent.commit}` begins it again, before a cleanup drops that"
     )
+
+
+def verify_renames(
+    renames: Iterable[StoredTag], ends: Sequence[CommitRecord], refs: Iterable[BranchRef], findings: Findings
+) -> None:
+    """Tell branches that stand under no name because their renames were cut off, given by what holds them."""
+    standing = {chain for ref in refs for chain in ref.predecessors}
+    ended = {end.incarnation: end for end in ends}
+    for tag in renames:
+        chain = chain_of_hold(tag.name)
+        if chain in ended and chain not in standing:
+            end = ended[chain]
+            findings.add(
+                "rename_unfinished",
+                layout.tag_path(tag.name),
+                f"branch {end.branch!r} is being {end.message}, or was when a process died: it has no name",
+                f"nothing is lost: the same rename again finishes it, restoring {end.branch!r} takes it back",
+                LEFTOVER,
+            )
 
 
 def _find_own(name: str, chains: Iterable[Chain], ends: Sequence[CommitRecord]) -> CommitRecord | None:
