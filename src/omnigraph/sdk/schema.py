@@ -94,17 +94,14 @@ class SchemaHandle:
             return SchemaApply(True, published.commit, steps, [_MAY_BE_LEFT] if left else [])
         warnings = list(work.plan.warnings)
         if published is not None and published.record is not None and allow_data_loss:
-            if not reclaim_dropped(self._graph._whole, published.record, work.before, work.plan):
+            if not reclaim_dropped(self._graph._whole, published.record):
                 warnings.append(_MAY_BE_LEFT)
             self._graph.close()  # what is gone must not be read from memory either
         steps = [step.to_json() for step in work.plan.steps]
         return SchemaApply(published is not None, published.commit if published else None, steps, warnings)
 
 
-_MAY_BE_LEFT = (
-    "old versions of what was dropped may still be stored: a cleanup that drops history (keep, older_than) "
-    "removes them"
-)
+_MAY_BE_LEFT = "old versions of what was dropped may still be stored: the next cleanup removes them"
 
 
 def plan_schema(desired: DesiredSchema, accepted: Catalog, source: str) -> MigrationPlan:

@@ -223,7 +223,7 @@ def _cleanup(world: World, op: Op, message: str) -> Any:
 
 
 def _drop(world: World, op: Op, message: str) -> Any:
-    work = Rewrite(message.split(maxsplit=1)[0], op.tables)
+    work = Rewrite(message.split(maxsplit=1)[0], op.tables, reclaims=True)
     published = kernel.write(world.opened(), op.branch, work, message, True)
     if published is not None and published.record is not None:
         kernel.reclaim(world.opened(), published.record, op.tables)

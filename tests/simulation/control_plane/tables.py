@@ -115,8 +115,9 @@ class Append:
 class Rewrite:
     """Work for `commit` that writes its tables again: an update, or without a token a compaction."""
 
-    def __init__(self, token: str | None, tables: Sequence[str]) -> None:
+    def __init__(self, token: str | None, tables: Sequence[str], reclaims: bool = False) -> None:
         self.token, self.tables = token, tables
+        self._reclaims = reclaims
         self.operation = "update" if token else "optimize"
         self.commit_class = CommitClass.LOGICAL if token else CommitClass.MAINTENANCE
         self.repeatable = token is None
@@ -125,7 +126,9 @@ class Rewrite:
         """Do nothing: what is written depends on what is there."""
 
     def apply(self, base: WriteBase) -> None:
-        """Write every token again, and one more."""
+        """Write every token again, and one more; perhaps nothing earlier is to be kept."""
+        if self._reclaims:
+            base.reclaims = tuple(TABLES[name] for name in self.tables)
         for name in self.tables:
             entry = base.rely_on(key_of(name))
             before = read_version(base.store, entry.location, entry.pin)

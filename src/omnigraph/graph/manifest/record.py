@@ -196,6 +196,9 @@ class CommitRecord:
     """The sum of the parent's record as it is stored."""
     queries: str = ""
     """Content address of the stored queries; empty when there are none."""
+    reclaims: tuple[str, ...] = ()
+    """The tables of which this commit has dropped all that earlier ones have for good: what is left of that
+    goes with a cleanup."""
     digest: str = field(default="", compare=False, metadata=NOT_STORED)
     """The sum of this record as it is stored; known of records that were read or put."""
 

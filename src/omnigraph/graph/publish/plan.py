@@ -86,6 +86,8 @@ class PublishPlan:
     """By table identity: every table that was read or written on top of."""
     writes: Mapping[str, WrittenTable]
     drops: tuple[str, ...] = ()
+    reclaims: tuple[str, ...] = ()
+    """The tables of which older versions are not to be kept."""
     schema: str | None = None
     """The new schema's address, when the plan changes it."""
     if_commit: str | None = None
@@ -194,4 +196,5 @@ def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
         protection=plan.protection if plan.sets_protection else head.protects(plan.incarnation),
         parent_digest=head.digest,
         queries=head.queries if plan.queries is None else plan.queries,
+        reclaims=plan.reclaims,
     )

@@ -16,6 +16,7 @@ from omnigraph.graph.publish.conflict import SCHEMA
 from omnigraph.graph.schema_apply.check_queries import refuse_broken
 from omnigraph.graph.schema_apply.check_satisfiable import check_usable
 from omnigraph.graph.schema_apply.check_stored_rows import check_stored
+from omnigraph.graph.schema_apply.dropped import find_dropped_for_good
 from omnigraph.graph.schema_apply.tables import change_table, change_tables
 from omnigraph.graph.write.write_state import WriteBase
 
@@ -95,6 +96,7 @@ class SchemaApplication:
             refuse_broken(self._schemas.queries(base.state.head.queries), self._old, self._plan.target)
         change_tables(base, self._old, self._plan.target, self._change)
         base.schema = self._schemas.put(StoredSchema(self._plan.target, self._text))
+        base.reclaims = tuple(find_dropped_for_good(self._old, self._plan))
 
     def _change(self, base: WriteBase, old: TableType, new: TableType) -> None:
         check_stored(self._plan.target, new, old, self._steps_to_validate(new), base)

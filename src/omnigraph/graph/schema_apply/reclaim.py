@@ -5,29 +5,24 @@ from __future__ import annotations
 import logging
 
 from omnigraph.base.errors import OmniError
-from omnigraph.compiler.catalog.migration.plan import MigrationPlan
-from omnigraph.compiler.catalog.migration.steps import DropProperty, DropType
-from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.maintenance.cleanup.cleanup import CleanupRequest, cleanup
 from omnigraph.graph.maintenance.cleanup.retention import Limits
-from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.opening import Core
 
 _log = logging.getLogger("omnigraph")
 
 
-def reclaim_dropped(core: Core, record: CommitRecord, before: Catalog, plan: MigrationPlan) -> bool:
+def reclaim_dropped(core: Core, record: CommitRecord) -> bool:
     """Remove what a published schema change has dropped for good, as far as nothing else stands on it.
 
     Heads of other branches, tags, forks and pending plans keep their versions, until a cleanup finds that
-    they do not need them any more. The change itself stands whatever happens here: a failure, which is False,
-    leaves a soft drop.
+    they do not need them any more. The change itself stands whatever happens here: after a failure, which is
+    False, or a crash, the next cleanup does it, because the commit says so.
     """
-    identities = find_dropped_for_good(before, plan)
-    if not identities:
+    if not record.reclaims:
         return True
-    dropped = {record.incarnation: dict.fromkeys(identities, record.seq)}
+    dropped = {record.incarnation: dict.fromkeys(record.reclaims, record.seq)}
     message = f"drops of commit {record.commit}"
     try:
         cleanup(
@@ -39,18 +34,3 @@ def reclaim_dropped(core: Core, record: CommitRecord, before: Catalog, plan: Mig
         _log.warning("what commit %s has dropped is left for the next cleanup: %s", record.commit, error)
         return False
     return True
-
-
-def find_dropped_for_good(before: Catalog, plan: MigrationPlan) -> list[str]:
-    """Return the identities of tables of which versions, or columns of versions, are dropped hard."""
-    keys = {
-        f"{step.type_kind}:{step.name if isinstance(step, DropType) else step.type_name}"
-        for step in plan.steps
-        if isinstance(step, DropType | DropProperty) and step.mode == "hard"
-    }
-    names = {table.table_key: table_identity(table) for table in before.tables}
-    after = {table_identity(table): table.table_key for table in plan.target.tables}
-    # A property's step may call its type by the new name.
-    return sorted(
-        identity for key, identity in names.items() if key in keys or after.get(identity, "") in keys
-    )

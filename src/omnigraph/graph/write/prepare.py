@@ -170,6 +170,7 @@ class Preparation:
             reads=self.base.reads(),
             writes=self.base.writes(),
             drops=self.base.drops,
+            reclaims=self.base.reclaims,
             schema=self.base.schema,
             queries=self.base.queries,
             if_commit=self.request.if_commit,

@@ -33,6 +33,8 @@ class WriteBase:
         self._distinct: dict[str, Mapping[str, int]] = {}
         self.schema: str | None = None
         """The address of the schema that the commit brings, when it brings one."""
+        self.reclaims: tuple[str, ...] = ()
+        """The identities of tables of which older versions are not to be kept."""
         self.queries: str | None = None
         """The address of the stored queries that the commit brings, when it brings others; empty for none."""
         self.relies_on_queries = False
@@ -100,6 +102,7 @@ class WriteBase:
         self._adopted.clear()
         self._distinct.clear()
         self.schema = None
+        self.reclaims = ()
         self.queries = None
         self.relies_on_queries = False
         self.meets = None

@@ -10,8 +10,10 @@ import pytest
 import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
+from omnigraph.base.failpoints import Failpoint
 from omnigraph.graph.schema_apply import reclaim
-from support.care import files
+from support.care import at_once, files
+from support.interleaving import Killed, at, die
 
 WITH_CITY = "node Person { name: String @key  age: I32? }\nnode City { name: String @key }"
 WITHOUT_CITY = "node Person { name: String @key  age: I32? }"
@@ -99,6 +101,46 @@ def test_a_reclaim_that_fails_leaves_a_soft_drop_and_the_change(
     with pytest.raises(NotFound):
         graph.snapshot().table("node:City")
     assert graph.snapshot(version=4).table("node:City").count() == 3
+
+
+@pytest.mark.parametrize("point", ["publish.after_record", "cleanup.after_survey", "cleanup.after_proposals"])
+def test_a_hard_drop_that_was_cut_off_before_it_removed_anything_is_done_by_the_next_cleanup(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    folder = _folder(graph, "node:City")
+    at(Failpoint(point), die)
+    with pytest.raises(Killed):
+        graph.schema.apply(WITHOUT_CITY, allow_data_loss=True)
+    assert graph.snapshot(version=4).table("node:City").count() == 3
+    again = og.open(graph.uri)
+    assert again.cleanup().commits_dropped == 0
+    assert not [name for name in files(Path(graph.uri), folder) if "latest_version_hint" not in name]
+    with pytest.raises(HistoricalVersionReclaimed):
+        again.snapshot(version=3).table("node:City").scan()
+    assert again.snapshot(version=3).table("node:Person").count() == 2
+    assert again.repair(scrub=True).ok
+    assert again.cleanup().files == 0
+
+
+def test_a_hard_drop_that_is_done_later_leaves_branches_and_tags_what_they_stand_on(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once(monkeypatch)
+    graph.branches.create("dev")
+    graph.tags.create("v1", commit=graph.snapshot(version=2).commit_id)
+    at(Failpoint.CLEANUP_AFTER_SURVEY, die)
+    with pytest.raises(Killed):
+        graph.schema.apply(WITHOUT_AGE, allow_data_loss=True)
+    again = og.open(graph.uri)
+    again.branches.create("late", commit=again.snapshot(version=3).commit_id)
+    again.cleanup()
+    for where, count in ({"tag": "v1"}, 1), ({"branch": "late"}, 2), ({"branch": "dev"}, 3):
+        assert og.open(graph.uri).snapshot(**where).table("node:Person").scan().num_rows == count
+    assert og.open(graph.uri).repair(scrub=True).ok
+    again.branches.delete("late")
+    again.cleanup()
+    with pytest.raises(HistoricalVersionReclaimed):
+        again.snapshot(version=3).table("node:Person").scan()
 
 
 @pytest.mark.parametrize("point", ["cleanup.after_floors", "cleanup.after_fences", "cleanup.before_delete"])

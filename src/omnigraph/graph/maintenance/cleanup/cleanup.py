@@ -34,7 +34,12 @@ from omnigraph.graph.maintenance.cleanup.orphan_table_files import (
     sort_folder,
     sweep,
 )
-from omnigraph.graph.maintenance.cleanup.retention import ChainView, KeptCommits, Limits
+from omnigraph.graph.maintenance.cleanup.retention import (
+    ChainView,
+    KeptCommits,
+    Limits,
+    find_drops_left,
+)
 from omnigraph.graph.maintenance.cleanup.survey import LiveNames, Survey, find_published_since, survey
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned, at_work
@@ -108,6 +113,7 @@ class _CleanupRun:
         self.grace, self.key_seconds = settings.cleanup_grace_seconds, settings.idempotency_seconds
         self.identities = {name for tables in request.dropped_tables.values() for name in tables}
         """Of tables that were dropped for good, when that is why files go: only they are looked at then."""
+        self.drops = request.dropped_tables
         self.marks = Marks(truth.store)
 
     def run(self) -> Cleanup:
@@ -120,6 +126,8 @@ class _CleanupRun:
         if not self.request.dry_run:
             release_finished(self.truth, found.look.tags, found.look.refs)
         number = 1 + self._newest_fence(found, newest)
+        if not self.identities:
+            self.drops = find_drops_left(found.chains.values())
         # S3 dates files by whole seconds: a file is older than it seems only when the period is whole too.
         oldest = min(now - timedelta(seconds=ceil(self.grace)), files_held_since(found.look.tags))
         hit(Failpoint.CLEANUP_AFTER_SURVEY)
@@ -164,7 +172,8 @@ class _CleanupRun:
             for incarnation, records in found.unnamed.items()
             if all(found.is_older(record, oldest) for record in records) and not self.identities
         ]
-        dropping = Dropping(self.truth, found, self.request.limits, self.request.dropped_tables, abandoned)
+        only = self.request.dropped_tables.keys() if self.identities else None
+        dropping = Dropping(self.truth, found, self.request.limits, self.drops, abandoned, only)
         return dropping.decide() if self.request.dry_run else dropping.drop()
 
     def _mark(self, found: Survey, kept: KeptCommits) -> None:
@@ -193,7 +202,7 @@ class _CleanupRun:
 
     def _find_dropped_tables(self, chain: ChainView) -> Mapping[str, int]:
         stored = chain.floor.floor.tables if chain.floor else {}
-        return join_drops(stored, self.request.dropped_tables.get(chain.incarnation, {}))
+        return join_drops(stored, self.drops.get(chain.incarnation, {}))
 
     def _select_tables(
         self, record: CommitRecord, dropped: Mapping[str, int]

@@ -44,8 +44,13 @@ class Dropping:
         limits: Limits,
         dropped_tables: Mapping[str, Mapping[str, int]],
         abandoned: Collection[str],
+        only: Collection[str] | None = None,
     ) -> None:
-        """Take the survey, and the unnamed chains that are so old that nobody will name them."""
+        """Take the survey, and the unnamed chains that are so old that nobody will name them.
+
+        With `only` no other chains lose anything.
+        """
+        self._only = only
         self._truth, self._found, self._limits, self._dropped_tables = truth, found, limits, dropped_tables
         self._abandoned = frozenset(abandoned)
         self._stored: dict[str, StoredFloor | None] = {
@@ -110,7 +115,7 @@ class Dropping:
         """Return the floors of all chains that lose something or have lost something before."""
         floors: dict[str, Floor] = {}
         for incarnation, chain in dropped.found.chains.items():
-            if self._dropped_tables and incarnation not in self._dropped_tables:
+            if self._only is not None and incarnation not in self._only:
                 continue  # a drop for good ends no other chain
             floor = floor_of(chain, dropped.kept, self._dropped_tables.get(incarnation, {}))
             if floor is not None:

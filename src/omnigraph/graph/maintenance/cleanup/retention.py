@@ -133,6 +133,25 @@ def floor_of(chain: ChainView, kept: KeptCommits, dropped_tables: Mapping[str, i
     )
 
 
+def find_drops_left(chains: Iterable[ChainView]) -> dict[str, dict[str, int]]:
+    """Return what commits have dropped for good and floors do not say yet: who did it was cut off.
+
+    By chain and table identity: what records before a number say of the table goes.
+    """
+    left: dict[str, dict[str, int]] = {}
+    for chain in chains:
+        done = chain.floor.floor.tables if chain.floor else {}
+        for seq, record in chain.records.items():
+            for identity in record.reclaims:
+                if done.get(identity, 0) < seq and _names_before(chain, identity, seq):
+                    left.setdefault(chain.incarnation, {})[identity] = seq
+    return left
+
+
+def _names_before(chain: ChainView, identity: str, seq: int) -> bool:
+    return any(before < seq and identity in record.tables for before, record in chain.records.items())
+
+
 def is_dead(chain: ChainView, kept: KeptCommits) -> bool:
     """Return whether nothing is kept of a chain that has ended, but for the record that ends it."""
     if chain.live or chain.named or not chain.is_closed:
