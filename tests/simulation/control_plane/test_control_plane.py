@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from omnigraph.graph.maintenance.cleanup import orphan_control_files
+from omnigraph.graph.maintenance.cleanup import orphan_control_files, survey
 from omnigraph.graph.manifest.condemned import CondemnedLists
 from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.recovery import settle
@@ -35,6 +35,8 @@ _WITHOUT_SCHEMA = 41_005_389
 """A writer sleeps while a cleanup drops the commit that it began from, with its schema."""
 _GIVEN_UP_BY_ANOTHER = Task(20_005_073, 1, "names")
 """A cleanup that was asleep in its survey finds a chain given up whose last record it has not seen."""
+_IN_A_HOLE_BEFORE_A_LOOK = Task(45_000_028, 1, "sleepers")
+"""A sleeper puts its record where a cleanup has removed one, before the last look of the next, and dies."""
 _ROOT = Path(__file__).parents[3]
 
 
@@ -86,6 +88,12 @@ def test_a_floor_stays_until_its_last_record_has_gone(monkeypatch: pytest.Monkey
     assert not run_task(_GIVEN_UP_BY_ANOTHER)
     monkeypatch.setattr(orphan_control_files, "_holds_records", lambda store, incarnation: False)
     assert run_task(_GIVEN_UP_BY_ANOTHER), "the seed tells nothing any more: look for another"
+
+
+def test_a_record_in_a_hole_is_not_what_was_published_since(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not run_task(_IN_A_HOLE_BEFORE_A_LOOK)
+    monkeypatch.setattr(survey, "_held", lambda truth, incarnation, records: [*records.values()])
+    assert run_task(_IN_A_HOLE_BEFORE_A_LOOK), "the seed tells nothing any more: look for another"
 
 
 @pytest.mark.parametrize("name", sorted(FLAWS))

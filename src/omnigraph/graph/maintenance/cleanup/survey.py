@@ -219,7 +219,8 @@ def find_published_since(truth: Truth, found: Survey, given_up: Set[str]) -> lis
     """Return every record that is stored by now and that the survey did not have, but for chains given up.
 
     Branches may have been made, written to and deleted since: what they published can have been merged,
-    tagged, or be restored. So it does not matter whether a chain is live.
+    tagged, or be restored. So it does not matter whether a chain is live. What a held-up writer has put
+    where a cleanup had removed a record is no commit, and what it names may be gone.
     """
     decided = given_up | found.ended.keys()
     since: list[CommitRecord] = []
@@ -230,8 +231,16 @@ def find_published_since(truth: Truth, found: Survey, given_up: Set[str]) -> lis
             records = read_records(truth, incarnation, new)
             if len(records) < len(new):
                 raise at_work()
-            since += records.values()
+            since += _held(truth, incarnation, records)
     return since
+
+
+def _held(truth: Truth, incarnation: str, records: Mapping[int, CommitRecord]) -> list[CommitRecord]:
+    """Return those of some records that were just read which the floor of their chain holds."""
+    floor = truth.chains.floor(incarnation) if records else None
+    if floor is None or floor.ended:
+        return [*records.values()]
+    return [record for seq, record in records.items() if floor.holds(seq)]
 
 
 def give_up(found: Survey, floors: Iterable[StoredFloor]) -> Survey:
