@@ -59,6 +59,29 @@ def test_a_merge_that_was_given_up_and_goes_on_after_a_cleanup_cannot_merge_what
     assert og.open(graph.uri).repair(scrub=True).ok
 
 
+def test_a_merge_that_goes_on_after_a_cleanup_and_dies_is_not_finished_by_recovery(
+    graph: og.Graph, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its plan came after the note that it was given up had been dropped."""
+    made = graph.proposals.create("a").id
+    worker.tell(
+        "merge_proposal", graph.uri, made, failpoints="plan.before_put=park;publish.before_record=kill"
+    )
+    worker.wait_parked("plan.before_put")
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, "_runs", lambda *_: False)
+        bob = og.open(graph.uri, actor="act-bob")
+        assert bob.proposals.close(made).state == "closed"
+        for name in ("o1", "o2"):
+            _add(bob, name, kind="Other")
+            bob.cleanup(keep=1)
+    worker.release("plan.before_put")
+    worker.die()
+    after = og.open(graph.uri)
+    assert (_people(after), after.proposals.show(made).state) == ({"p1", "of main"}, "closed")
+    assert after.repair(scrub=True).ok
+
+
 def test_a_damaged_key_of_a_merge_that_was_cut_off_stops_neither_cleanup_nor_a_listing(
     graph: og.Graph, worker: Worker
 ) -> None:

@@ -163,8 +163,10 @@ FLAWS: dict[str, Flaw] = {
     ),
     "gaps_are_stepped_over": Flaw(
         "a writer goes on with its plan though records are gone that may have said that it was given up",
-        {"omnigraph.graph.publish.publisher._has_gaps": _answer(False)},
+        {
+            "omnigraph.graph.publish.publisher.has_gaps": _answer(False),
+            "omnigraph.graph.recovery.settle.has_gaps": _answer(False),
+        },
         "proposals",
-        6_000,
     ),
 }

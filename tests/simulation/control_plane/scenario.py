@@ -428,7 +428,8 @@ def _proposals(draw: _Draw) -> None:
         cleaning = [Op("append", tables="Q"), Op("cleanup", keep=1)]
         draw.parts.append([Op("close_proposal", "main", "a"), *cleaning, *cleaning])
         draw.liveness, draw.rest, draw.tick = 0.9, 700.0, 1_000
-        draw.events.append((0, Event(draw.rng.randint(15, 60), "freeze", steps=draw.rng.randint(80, 300))))
+        draw.events.append((0, Event(draw.rng.randint(42, 68), "freeze", steps=draw.rng.randint(250, 500))))
+        draw.events.append((1, Event(1, "freeze", steps=draw.rng.randint(38, 46))))
         return
     if draw.chance(0.5):
         draw.setup.append(Op("protect"))

@@ -90,14 +90,14 @@ def settlement(
         return Published(plan.commit, plan.answer)
     noted = (note.operation_id for record in later for note in record.recovery)
     is_over = plan.operation_id in noted or is_given_up(later, plan.commit)
-    return Discarded() if is_over or _has_gaps(later, state, known) else None
+    return Discarded() if is_over or has_gaps(later, state, known.head.seq) else None
 
 
-def _has_gaps(later: Sequence[CommitRecord], state: BranchState, known: BranchState) -> bool:
-    """Return whether records that a branch has published since a known state are gone."""
+def has_gaps(later: Sequence[CommitRecord], state: BranchState, after: int) -> bool:
+    """Return whether some of the records are gone that a branch has published after a number."""
     if state.head.incarnation != state.ref.incarnation:
         return False
-    return len(later) < state.head.seq - max(known.head.seq, state.ref.fork_seq)
+    return len(later) < state.head.seq - max(after, state.ref.fork_seq)
 
 
 def is_given_up(records: Iterable[CommitRecord], commit: str) -> bool:

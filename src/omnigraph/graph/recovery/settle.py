@@ -29,7 +29,7 @@ from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.conflict import FilesRewritten
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import PublishPlan, note_plan
-from omnigraph.graph.publish.publisher import GIVEN_UP, is_given_up, publish
+from omnigraph.graph.publish.publisher import GIVEN_UP, has_gaps, is_given_up, publish
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
 from omnigraph.graph.recovery.plans import DurablePlan
@@ -116,10 +116,13 @@ def _settle_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
             if _put_note(truth, state, "RolledBack", plan):
                 return True
             continue
+        # Cleanups keep what follows the base of a plan that is there. Where records are gone the plan came
+        # after they went, and nothing tells whether they said that it was given up.
+        fits = not has_gaps(later, state, plan.base.seq)
         if any(record.commit == plan.commit for record in later):
             if _put_note(truth, state, "RolledForward", plan):
                 return True
-        elif _try_publish(truth, state, plan) or _put_note(truth, state, "RolledBack", plan):
+        elif (fits and _try_publish(truth, state, plan)) or _put_note(truth, state, "RolledBack", plan):
             return True
     raise _too_busy(ref.name)
 

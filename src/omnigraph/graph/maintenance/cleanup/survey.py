@@ -220,7 +220,7 @@ def find_published_since(truth: Truth, found: Survey, given_up: Set[str]) -> lis
 
     Branches may have been made, written to and deleted since: what they published can have been merged,
     tagged, or be restored. So it does not matter whether a chain is live. What a held-up writer has put
-    where a cleanup had removed a record is no commit, and what it names may be gone.
+    where a cleanup had removed a record was never published, and what it names may be gone.
     """
     decided = given_up | found.ended.keys()
     since: list[CommitRecord] = []
