@@ -156,11 +156,6 @@ FLAWS: dict[str, Flaw] = {
         {"omnigraph.graph.publish.conflict._compare_protection": _answer(None)},
         "proposals",
     ),
-    "merges_are_not_given_up": Flaw(
-        "who takes the merge of a proposal for dead leaves nothing in its way",
-        {"omnigraph.graph.proposals.settle.give_up_commit": _answer(True)},
-        "proposals",
-    ),
     "gaps_are_stepped_over": Flaw(
         "a writer goes on with its plan though records are gone that may have said that it was given up",
         {
