@@ -14,7 +14,7 @@ import pytest
 import omnigraph as og
 from omnigraph.cli.commands import COMMANDS, GROUPS, load_command
 
-ENGINE = {"lance", "pandas", "numpy", "pyarrow", "pyspark", "lark", "obstore", "datafusion", "httpx"}
+ENGINE = {"lance", "pandas", "numpy", "pyarrow", "pyspark", "lark", "obstore", "datafusion", "httpx", "mcp"}
 PROGRAM = """
 import atexit, sys
 atexit.register(lambda: print("imported", *sys.modules, file=sys.stderr))

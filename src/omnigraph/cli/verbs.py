@@ -68,6 +68,8 @@ VERBS: Mapping[str, CommandKind] = {
     **dict.fromkeys(("proposal close", "proposal reopen", "branch protect", "branch unprotect"), _WRITE),
     "pipeline list": CommandKind("cluster"),
     "pipeline run": CommandKind("cluster", writes=True),
+    "mcp": _WRITE,
+    "skill": _NOTHING,
     "graphs list": CommandKind("server"),
     **dict.fromkeys(("cluster validate", "cluster plan", "cluster status"), _NOTHING),
     **dict.fromkeys(("cluster apply", "cluster approve", "cluster refresh"), CommandKind("nothing", True)),

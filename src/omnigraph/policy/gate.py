@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, PolicyDenied
 from omnigraph.base.lru import Lru
-from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_TARGET, BranchScope
+from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_SERVER, ON_TARGET, BranchScope
 from omnigraph.policy.bundle import Bundle
 from omnigraph.policy.cedar import AccessRequest, Policies
 from omnigraph.policy.data.read_section import parse_section
@@ -84,6 +84,20 @@ class Gate:
     def allows_everywhere(self, actor: str | None, action: str) -> bool:
         """Return whether an actor may do this on every branch."""
         return all(self._decide(actor, action, scope, scope)[0] for scope in (*_SCOPES, None))
+
+    def list_actions(self, actor: str | None) -> frozenset[str]:
+        """Return what an actor may do on at least some branches.
+
+        A stored query that is granted by its name is `invoke_query:NAME`; then `invoke_query` is there, too.
+        """
+        found = {action for action in ACTIONS - ON_SERVER if self.allows_anywhere(actor, action)}
+        named = {query for rule in self.bundle.rules for query in rule.queries}
+        granted = {
+            f"invoke_query:{name}"
+            for name in named
+            if self.allows(actor, "invoke_query", query=name) and "invoke_query" not in found
+        }
+        return frozenset(found | granted | ({"invoke_query"} if granted else set()))
 
     def decide(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.policy.actions import ACTIONS, ON_SERVER
 from omnigraph.sdk.graph import Graph
 
 if TYPE_CHECKING:
@@ -34,3 +35,8 @@ def share_graph(
     other._incarnation = incarnation
     other._if_commit, other._key = if_commit, idempotency_key
     return other
+
+
+def list_actions(graph: Graph) -> frozenset[str]:
+    """Return what the actor of a handle may do on at least some branches."""
+    return ACTIONS - ON_SERVER if graph.policy is None else graph.policy.list_actions(graph.actor)

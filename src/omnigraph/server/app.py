@@ -40,6 +40,7 @@ from omnigraph.server.routes import (
     jobs,
     lance,
     maintenance,
+    mcp,
     proposals,
     queries,
     reads,
@@ -79,6 +80,10 @@ class ServerConfig:
     """Whether each graph of the cluster must be served."""
     webhooks: tuple[Webhook, ...] = ()
     """Who is told what happens to proposals."""
+    only_agents: bool = False
+    """Whether there are the tools of agents and no other routes of graphs."""
+    agents_read_only: bool = False
+    """Whether agents have only tools that read."""
 
 
 def create_app(config: ServerConfig) -> FastAPI:
@@ -105,13 +110,14 @@ def create_app(config: ServerConfig) -> FastAPI:
         config.limits.jobs,
     )
     app.state.webhooks = WebhookRunner(app.state.served, config.state or default_state(), config.webhooks)
+    app.state.mcp, app.state.agents_read_only = None, config.agents_read_only
     # Each route before the one that is asked for costs time: what is asked most often comes first.
     app.include_router(status.router)
     parts = (reads, writes, queries, branches, commits, feed, blobs, entities, schema, maintenance, jobs)
-    for part in (*parts, proposals):
+    for part in (mcp,) if config.only_agents else (*parts, proposals, mcp):
         app.include_router(part.router, prefix="/graphs/{graph}")
-    app.include_router(lance.router)
-    app.include_router(page.router)
+    for part in () if config.only_agents else (lance, page):
+        app.include_router(part.router)
     app.add_middleware(BodyLimit, limits=config.limits)
     app.add_middleware(ExactValues)
     app.add_middleware(Manners, limits=config.limits)
@@ -138,6 +144,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     app.state.stopping.set()
     app.state.webhooks.stop()
+    await mcp.stop_host(app)
     app.state.jobs.stop()
     await run_in_threadpool(app.state.webhooks.join, _JOB_STOP_SECONDS)
     await run_in_threadpool(app.state.jobs.join, _JOB_STOP_SECONDS)

@@ -68,6 +68,10 @@ class ServeRequest:
     """Whether each graph of the cluster must be served."""
     webhooks: str | None = None
     """The file that says who is told what happens to proposals."""
+    only_agents: bool = False
+    """Whether there are the tools of agents and no other routes of graphs."""
+    agents_read_only: bool = False
+    """Whether agents have only tools that read."""
 
 
 def serve(request: ServeRequest, announce: Callable[[str], None]) -> None:
@@ -138,6 +142,8 @@ def build_app() -> FastAPI:
             told["cluster"],
             told["requires_all"],
             _read_webhooks(told["webhooks"]),
+            told["only_agents"],
+            told["agents_read_only"],
         )
     )
     _stop_in_time(app, limits.stop_seconds)

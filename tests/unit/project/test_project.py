@@ -61,6 +61,11 @@ def test_whatever_the_server_imports_is_a_dependency_of_its_extra_and_nothing_el
     assert needed - set(declared()) == set(declared("server"))
 
 
+def test_whatever_the_tools_of_agents_import_is_a_dependency_of_their_extra_and_nothing_else_is() -> None:
+    needed = distributions(imported(MCP)) - {"mcp-types"}  # the SDK's own ground
+    assert needed - set(declared()) == set(declared("mcp"))
+
+
 def test_whatever_the_pipeline_imports_is_a_dependency_of_its_extra() -> None:
     needed = set.union(*(distributions(imported(folder)) for folder in SPARK))
     assert needed - set(declared()) == set(declared("spark"))
@@ -78,7 +83,8 @@ def test_no_dependency_is_installed_for_nothing() -> None:
 
 SERVER = SOURCE / "server"
 SPARK = {SOURCE / "pipeline", SOURCE / "execution" / "spark"}
-EXTRAS = {SERVER, *SPARK}
+MCP = SOURCE / "mcp"
+EXTRAS = {SERVER, MCP, *SPARK}
 """Folders whose packages are installed by an extra."""
 
 # Distributions that are imported under another name.
@@ -144,6 +150,7 @@ AT_HOME = {
         "cli",
         "cluster",
         "integrations",
+        "mcp",
     },
     "spark": {"pipeline"},
     "terminal": {"cli"},

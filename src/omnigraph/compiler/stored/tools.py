@@ -16,11 +16,18 @@ LONGEST_TOOL_NAME = 64
 
 RESERVED = frozenset(
     {
-        *("schema", "query", "mutate", "search", "entity", "entity_history", "reset_entity", "commits"),
-        *("branches", "create_branch", "delete_branch", "merge_branch", "diff", "stored_queries", "explain"),
-        *("find_tool", "call_tool", "next_page", "language"),
-        *("proposals", "propose", "show_proposal", "comment_proposal", "approve_proposal", "merge_proposal"),
-        *("close_proposal", "check_proposal"),
+        *("schema", "language", "query", "explain", "stored_queries", "mutate", "load"),
+        *("entity", "entity_history", "entity_blame", "reset_entity", "commits", "diff", "revert"),
+        *("branches", "create_branch", "delete_branch", "merge_branch"),
+        *(
+            "proposals",
+            "show_proposal",
+            "propose",
+            "comment_proposal",
+            "resolve_proposal",
+            "approve_proposal",
+        ),
+        *("request_changes", "merge_proposal", "close_proposal", "find_tool", "call_tool"),
     }
 )
 """Names of tools that every graph has."""
@@ -69,6 +76,20 @@ def params_schema(params: Collection[QueryParameter]) -> dict[str, Any]:
         "required": [item.name for item in params if not item.type.nullable],
         "additionalProperties": False,
     }
+
+
+def column_schema(type_: PropertyType) -> dict[str, Any]:
+    """Return the JSON Schema of the values of a column, as answers in JSON have them."""
+    if type_.is_map:
+        made: dict[str, Any] = {"type": "object"}
+    elif type_.is_list or type_.is_vector:
+        made = {"type": "array"}
+    elif type_.scalar in RANGES or type_.scalar.is_float:
+        # Whole numbers beyond 2^53 - 1, and numbers that are none, are strings.
+        made = {"type": ["integer" if type_.scalar in RANGES else "number", "string"]}
+    else:
+        made = {"type": "boolean" if type_.scalar is Scalar.BOOL else "string"}
+    return {"anyOf": [made, {"type": "null"}]}
 
 
 def _keeps(name: str) -> bool:

@@ -46,8 +46,15 @@ class RemoteGraph(RemoteReads):
 
     stands_for = Graph
 
-    def __init__(self, uri: str, branch: str = "main", token: str | None = None) -> None:
-        super().__init__(Transport(uri, token))
+    def __init__(
+        self,
+        uri: str,
+        branch: str = "main",
+        token: str | None = None,
+        *,
+        transport: Transport | None = None,
+    ) -> None:
+        super().__init__(Transport(uri, token) if transport is None else transport)
         told = self._transport.ask("", branch=branch)  # what does not exist is an error now, not later
         self._transport.work_on(told["branch"], told["incarnation"])
         self.id: str = told["id"]

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from omnigraph.base.errors import BadInput
 from omnigraph.execution.export.export import resolve_types
+from omnigraph.sdk.sharing import list_actions
 from omnigraph.sdk.snapshot import Snapshot
 from omnigraph.server.answers import (
     answer_records,
@@ -41,6 +42,7 @@ def show_graph(call: GraphDep, branch: str | None = None) -> dict[str, Any]:
         "incarnation": ref.incarnation,
         "actor": graph.actor,
         "read_only": graph.read_only,
+        "actions": sorted(list_actions(graph)),
     }
 
 

@@ -130,5 +130,6 @@ class RemoteCommits:
         body = {"branch": branch, "dry_run": dry_run, "message": message, "metadata": metadata}
         body |= merge_options(strategy, resolutions)
         path = f"/commits/{quoted(id)}/{verb}"
-        done = self._transport.read(path, body) if dry_run else self._transport.act("POST", path, body)
+        send = self._transport.read if dry_run else self._transport.write
+        done = send(path, body)
         return decode(Merge, done)  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from typing import Any
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
@@ -32,11 +33,19 @@ class Transport:
         self.token = token
         self.branch = ""
         """The branch that is meant when none is named."""
+        self.key: str | None = None
+        """The idempotency key of what is written here, where a write names none."""
         self._connections = Connections(self.uri)
         self._path = urlsplit(self.uri).path
         self._headers = {"Accept": JSON, VALUES_HEADER: EXACT}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
+
+    def fork(self, key: str | None = None) -> Transport:
+        """Return a transport that shares connections and nothing else: branch and key are its own."""
+        other = copy(self)
+        other.key, other._headers = key, dict(self._headers)
+        return other
 
     @property
     def names(self) -> list[str]:
@@ -66,7 +75,7 @@ class Transport:
         self, path: str, body: Mapping[str, Any], key: str | None = None, if_commit: str | None = None
     ) -> Any:
         """Post a change once: it carries an idempotency key, so that it can be sent again."""
-        headers = {KEY_HEADER: key or new_ulid()}
+        headers = {KEY_HEADER: key or self.key or new_ulid()}
         if if_commit is not None:
             headers[IF_COMMIT_HEADER] = if_commit
         return self._exchange("POST", path, body, headers, writes=True)
@@ -81,7 +90,7 @@ class Transport:
     ) -> Answer:
         """Post what may be a change, as `write` does, and return the whole answer, of whatever form."""
         content, given = _as_content(body)
-        told = {**given, **headers, KEY_HEADER: key or new_ulid()}
+        told = {**given, **headers, KEY_HEADER: key or self.key or new_ulid()}
         if if_commit is not None:
             told[IF_COMMIT_HEADER] = if_commit
         return self._send("POST", path, content, told, True, True)

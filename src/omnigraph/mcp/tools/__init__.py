@@ -1,0 +1,1 @@
+"""The tools that every graph has, and those that its stored queries are."""

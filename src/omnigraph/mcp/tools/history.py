@@ -1,0 +1,181 @@
+"""Tools about commits: the log, what differs, taking a commit back."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from omnigraph.graph.history import Commit, without_measures
+from omnigraph.mcp.limits import ToolLimits
+from omnigraph.mcp.tools.model import Tool, ToolCall
+from omnigraph.mcp.tools.schemas import (
+    BRANCH,
+    COMMIT,
+    MADE,
+    MAYBE_OBJECT,
+    NEXT_CURSOR,
+    OBJECT,
+    TEXT,
+    TYPES,
+    WHY,
+    choice,
+    flag,
+    objects,
+    paged,
+    text,
+)
+from omnigraph.wire.values import encode
+
+MERGED = {"outcome": TEXT, "commit": MADE, "counts": OBJECT, "conflicts": objects()}
+STRATEGY = choice(
+    ("entity", "property", "ours", "theirs"),
+    "How changes of both sides are combined: by whole entities (unless given), by properties, or one "
+    "side wins.",
+)
+RESOLUTIONS = objects(
+    "Answers to conflicts: each conflict as it was told, with `take` added: ours, theirs, base, or "
+    "custom with an `image`."
+)
+DRY_RUN = flag("Only say what would happen, conflicts included.")
+
+
+def history_tools(limits: ToolLimits) -> list[Tool]:
+    """Return the tools of this file."""
+    return [
+        Tool(
+            "commits",
+            "History",
+            "The commits of a branch, newest first: who made them, when, why, by which tool and for whom.",
+            ("read",),
+            _list_commits,
+            {
+                "branch": BRANCH,
+                "start": text("Begin at this commit instead of a branch's head."),
+                "actor": text("Only commits of this actor."),
+                "where": {
+                    "type": "object",
+                    "additionalProperties": {"type": "string"},
+                    "description": 'Only commits whose metadata has these values, such as {"task": "t-17"}.',
+                },
+                **paged(limits, "commits"),
+            },
+            returns={"commits": objects(), "next_cursor": NEXT_CURSOR},
+        ),
+        Tool(
+            "diff",
+            "Difference",
+            "What leads from one branch or commit to another: nodes and edges with their properties "
+            "before and after. "
+            "A commit's own change is from `ID~1` to `ID`.",
+            ("read",),
+            _diff,
+            {
+                "from": text("A branch, commit, tag, or what stands for one."),
+                "to": text("A branch, commit, tag, or what stands for one."),
+                "types": TYPES,
+                "ops": {
+                    "type": "array",
+                    "items": {"type": "string", "enum": ["insert", "update", "delete"]},
+                    "description": "Only these operations.",
+                },
+                **paged(limits, "changes"),
+            },
+            ("from", "to"),
+            {
+                "from": COMMIT,
+                "to": COMMIT,
+                "changes": objects(),
+                "schema": MAYBE_OBJECT,
+                "queries": MAYBE_OBJECT,
+                "next_cursor": NEXT_CURSOR,
+            },
+        ),
+        Tool(
+            "revert",
+            "Revert a commit",
+            "Take the change of one commit back from a branch, as one new commit. What was changed since "
+            "is a conflict.",
+            ("change",),
+            _revert,
+            {
+                "commit": text("The commit whose change is taken back."),
+                "branch": BRANCH,
+                "strategy": STRATEGY,
+                "resolutions": RESOLUTIONS,
+                "dry_run": DRY_RUN,
+                **WHY,
+            },
+            ("commit",),
+            MERGED,
+            writes=True,
+            destroys=True,
+        ),
+    ]
+
+
+def describe_commit(commit: Commit) -> dict[str, Any]:
+    """Return a commit as agents see it: who, when, why, and what it follows."""
+    return {
+        "id": commit.id,
+        "parent": commit.parent,
+        "merged_parent": commit.merged_parent,
+        "branch": commit.branch,
+        "version": commit.version,
+        "actor": commit.actor,
+        "at": encode(commit.created_at),
+        "operation": commit.operation,
+        "message": commit.message,
+        "metadata": without_measures(commit.metadata),
+    }
+
+
+def describe_merge(call: ToolCall, done: Any) -> dict[str, Any]:
+    """Return what a merge did, or would do, with a bounded number of conflicts."""
+    return {
+        "outcome": done.outcome,
+        "commit": done.commit_id,
+        "counts": encode(done.counts),
+        "conflicts": [item.to_json() for item in islice(done.conflicts, call.limits.rows)],
+        "conflict_count": len(done.conflicts),
+    }
+
+
+def merge_terms(call: ToolCall) -> dict[str, Any]:
+    """Return how a merge, revert or cherry-pick is asked for."""
+    return {**call.given("strategy", "resolutions", "dry_run"), **call.said}
+
+
+def _list_commits(call: ToolCall) -> dict[str, Any]:
+    cursor, graph = call.cursor, call.open()
+    place: dict[str, Any] = call.given("branch", "start")
+    if cursor.commit is not None:
+        place = {"start": cursor.commit}
+    wanted = cursor.offset + call.rows + 1
+    found = graph.commits.list(limit=wanted, actor=call.get("actor"), where=call.get("where"), **place)
+    # The next page counts from the commit that this one began at, whatever has come since.
+    begins = place.get("start") or graph.snapshot(call.get("branch")).commit_id
+    page = call.page(map(describe_commit, found), begins)
+    return {"commits": page.items, "next_cursor": page.next_cursor}
+
+
+def _diff(call: ToolCall) -> dict[str, Any]:
+    cursor, graph = call.cursor, call.open()
+    ends = cursor.commit.split("..") if cursor.commit else [call.arguments["from"], call.arguments["to"]]
+    found = graph.diff(*ends, types=call.get("types"), ops=call.get("ops"))
+    part = found.page(call.rows, cursor.token, call.limits.bytes // 2)
+    shown = [call.cut(item.to_json()) for item in part.changes]
+    is_first = cursor.token is None
+    pair = f"{found.from_commit}..{found.to_commit}"
+    return {
+        "from": found.from_commit,
+        "to": found.to_commit,
+        "changes": shown,
+        "schema": found.schema.to_json() if is_first and found.schema is not None else None,
+        "queries": found.queries.to_json() if is_first and found.queries is not None else None,
+        "next_cursor": call.continue_at(part.next_page_token, pair),
+    }
+
+
+def _revert(call: ToolCall) -> dict[str, Any]:
+    done = call.open().commits.revert(call.arguments["commit"], call.get("branch"), **merge_terms(call))
+    return describe_merge(call, done)

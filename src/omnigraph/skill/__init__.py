@@ -1,0 +1,1 @@
+"""What an agent reads to work with graphs: a skill page and its references, shipped with the package."""
