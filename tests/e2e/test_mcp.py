@@ -205,16 +205,17 @@ def test_who_has_no_token_is_not_answered(tmp_path: Path) -> None:
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     with running_server(tmp_path, str(tmp_path / "people")) as server:
         url = f"{server.url('people')}/mcp"
+        client = httpx.Client(timeout=120)  # the first call loads the protocol
         for headers in ({}, {"Authorization": "Bearer wrong"}):
-            refused = httpx.post(url, json=message, headers=headers)
+            refused = client.post(url, json=message, headers=headers)
             assert (refused.status_code, refused.json()["code"]) == (401, "unauthorized")
         known = {"Authorization": f"Bearer {TOKENS['act-ada']}"}
-        assert httpx.post(server.url("none") + "/mcp", json=message, headers=known).status_code == 404
-        assert httpx.get(url, headers=known).status_code == 405
+        assert client.post(server.url("none") + "/mcp", json=message, headers=known).status_code == 404
+        assert client.get(url, headers=known).status_code == 405
         for body in (b"", b"[", b"null", b"[1]", b'{"jsonrpc": "2.0"}', b"\xff" * 10):
-            answered = httpx.post(url, content=body, headers={**known, "Content-Type": "application/json"})
+            answered = client.post(url, content=body, headers={**known, "Content-Type": "application/json"})
             assert 400 <= answered.status_code < 500, (body, answered.status_code)
-        large = httpx.post(
+        large = client.post(
             url, content=b" " * (2 << 20), headers={**known, "Content-Type": "application/json"}
         )
         assert large.status_code == 413

@@ -14,7 +14,7 @@ import pytest
 import omnigraph as og
 from omnigraph.compiler.stored.tools import RESERVED
 from omnigraph.mcp.desk import ToolDesk
-from omnigraph.mcp.source import Caller, source_of
+from omnigraph.mcp.source import ToolCaller, source_of
 from omnigraph.skill.pages import list_pages, read_page
 from support.command_line import run, run_text
 
@@ -32,7 +32,7 @@ def make_people(folder: Path) -> og.Graph:
     return graph
 
 
-def call_tools(desk: ToolDesk, caller: Caller, text: str, named: Mapping[str, str]) -> Iterator[Any]:
+def call_tools(desk: ToolDesk, caller: ToolCaller, text: str, named: Mapping[str, str]) -> Iterator[Any]:
     for name, value in named.items():
         text = text.replace(f"${name}", value)
     for call in json.loads(text):
@@ -43,7 +43,8 @@ def test_the_calls_of_the_skill_and_of_reviews_do_what_they_say(tmp_path: Path) 
     make_people(tmp_path / "people")
     desk = ToolDesk()
     author, reviewer = (
-        Caller(source_of(og.open(tmp_path / "people", actor=name)), name) for name in ("agent-7", "act-bob")
+        ToolCaller(source_of(og.open(tmp_path / "people", actor=name)), name)
+        for name in ("agent-7", "act-bob")
     )
     first, second = blocks("SKILL.md", "json tools")
     answers = list(call_tools(desk, author, first, {}))
@@ -90,6 +91,8 @@ def test_the_queries_of_the_language_page_run_in_their_order(tmp_path: Path) -> 
     assert answers["around"] == [{"q.name": "bob", "hops": 1}]
     assert answers["sizes"] == [{"c.name": "Oslo", "people": 1, "age": 36.0}]
     assert len(answers["recent"]) == 1
+    graph.mutate('query q() { insert Person { name: "dan" } }')
+    assert graph.entity("Person", "dan").properties["age"] is None, "an insert replaces, as the page says"
     assert {name: answers[name] for name in ("add", "change", "set", "older", "remove")} == dict.fromkeys(
         ("add", "change", "set", "older", "remove"), 1
     )

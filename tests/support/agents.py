@@ -21,7 +21,7 @@ import omnigraph as og
 from omnigraph.mcp.desk import ToolDesk
 from omnigraph.mcp.limits import ToolLimits
 from omnigraph.mcp.protocol import build_server
-from omnigraph.mcp.source import Caller, source_of
+from omnigraph.mcp.source import ToolCaller, source_of
 from omnigraph.sdk.aio.threads import Threads
 
 _PROGRAM = "from omnigraph.cli.main import run; run()"
@@ -65,7 +65,7 @@ async def agent_here(
     async def run(call: Callable[[], Any], writes: bool) -> Any:
         return await threads.run(call)
 
-    caller = Caller(source_of(graph), graph.actor, read_only)
+    caller = ToolCaller(source_of(graph), graph.actor, read_only)
     server = build_server(ToolDesk(ToolLimits(**limits)), lambda: caller, run)
     async with Client(server, mode=mode) as client:
         yield Agent(client)

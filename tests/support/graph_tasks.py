@@ -422,3 +422,11 @@ def merge_proposal(uri: str, proposal: str, actor: str | None = None) -> str | N
 def mutate_branch(uri: str, branch: str, gq: str, params: Mapping[str, Any]) -> str | None:
     """Run a mutation on a branch and return its commit."""
     return og.open(uri).mutate(gq, params, branch=branch).commit_id
+
+
+def answer_conflicts(uri: str, proposal: str, take: str, actor: str) -> list[str]:
+    """Take a proposal up where others left it, answer what is left, and return what was answered."""
+    proposals = og.open(uri, actor=actor).proposals
+    left = proposals.mergeable(proposal).conflicts
+    proposals.resolve(proposal, [{**item.to_json(), "take": take} for item in left])
+    return [f"{item.type_name}/{item.entity_id}" for item in left]

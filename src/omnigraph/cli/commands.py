@@ -53,6 +53,7 @@ COMMANDS = {
     "serve": ("serve", "Serve graphs over HTTP until it is stopped."),
     "mcp": ("mcp", "Give a graph to agents as tools, over the Model Context Protocol."),
     "skill": ("skill", "Show or install the pages that teach agents to work with graphs."),
+    "shell": ("shell.command", "Type queries and commands one after the other."),
     "alias": (
         "access.alias",
         "Run a stored query of a server by a name of the configuration, or list these names.",

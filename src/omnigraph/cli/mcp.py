@@ -87,7 +87,7 @@ def _serve_stdio(
     from omnigraph.graph.write.integrity.blob_sources import forbid_files
     from omnigraph.mcp.limits import ToolLimits
     from omnigraph.mcp.serving import serve_stdio
-    from omnigraph.mcp.source import Caller, source_of
+    from omnigraph.mcp.source import ToolCaller, source_of
 
     forbid_files()  # what an agent names is not read from this machine
     if target.is_served:
@@ -96,7 +96,7 @@ def _serve_stdio(
         graph = og.open(target.uri, branch=branch, token=target.token)
     else:
         graph = og.open(target.uri, branch=branch, read_only=read_only, actor=session.acting, policy=policy)
-    serve_stdio(Caller(source_of(graph), graph.actor, read_only, noted), ToolLimits.from_environment())
+    serve_stdio(ToolCaller(source_of(graph), graph.actor, read_only, noted), ToolLimits.from_environment())
 
 
 def _serve_http(uri: str, bind: str, token_file: str | None, policy: str | None, read_only: bool) -> None:

@@ -69,6 +69,7 @@ VERBS: Mapping[str, CommandKind] = {
     "pipeline list": CommandKind("cluster"),
     "pipeline run": CommandKind("cluster", writes=True),
     "mcp": _WRITE,
+    "shell": _WRITE,
     "skill": _NOTHING,
     "graphs list": CommandKind("server"),
     **dict.fromkeys(("cluster validate", "cluster plan", "cluster status"), _NOTHING),

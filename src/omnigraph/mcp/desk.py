@@ -14,7 +14,7 @@ from omnigraph.base.errors import NotFound, OmniError, PolicyDenied, ReadOnly
 from omnigraph.compiler.source import make_printable, suggest
 from omnigraph.mcp.limits import ToolLimits
 from omnigraph.mcp.pages import cut_down
-from omnigraph.mcp.source import Caller
+from omnigraph.mcp.source import ToolCaller
 from omnigraph.mcp.tools.branches import branch_tools
 from omnigraph.mcp.tools.entities import entity_tools
 from omnigraph.mcp.tools.history import history_tools
@@ -41,44 +41,44 @@ class ToolDesk:
 
     limits: ToolLimits = field(default_factory=ToolLimits)
 
-    def list_tools(self, caller: Caller) -> list[Tool]:
+    def list_tools(self, caller: ToolCaller) -> list[Tool]:
         """Return the tools that a caller is shown: of many stored queries only how to find them."""
         actions = caller.source.actions()
         own = self._own(caller, actions)
-        stored = self._stored(caller, actions)
+        stored = self._list_stored(caller, actions)
         if len(stored) <= self.limits.tools:
             return own + stored
         return own + [
             _as_reader(tool, caller) for tool in meta_tools(self.limits, self.every_tool, self.call)
         ]
 
-    def every_tool(self, caller: Caller) -> list[Tool]:
+    def every_tool(self, caller: ToolCaller) -> list[Tool]:
         """Return all tools that a caller may call, also those that are too many to be listed."""
         actions = caller.source.actions()
-        return self._own(caller, actions) + self._stored(caller, actions)
+        return self._own(caller, actions) + self._list_stored(caller, actions)
 
-    def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def call(self, caller: ToolCaller, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Run a call and return its answer, which is bounded."""
         return self.run(caller, self.find(caller, name), arguments)
 
-    def run(self, caller: Caller, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def run(self, caller: ToolCaller, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Run a call of a tool that was found for this caller."""
         check_arguments(tool, arguments)
         answer = tool.run(ToolCall(tool.name, caller, arguments, self.limits))
         bounded: dict[str, Any] = cut_down(answer, self.limits.bytes)
         return bounded
 
-    def read_schema(self, caller: Caller) -> str:
+    def read_schema(self, caller: ToolCaller) -> str:
         """Return the text of the schema, for who may read."""
         if "read" not in caller.source.actions():
             raise PolicyDenied("you may not read this graph", action="read", actor=caller.actor)
         return str(caller.source.open().snapshot().schema_source)
 
-    def read_query(self, caller: Caller, name: str) -> str:
+    def read_query(self, caller: ToolCaller, name: str) -> str:
         """Return the text of a stored query, for who may call it."""
         return str(caller.source.open().queries.show(name).text)
 
-    def find(self, caller: Caller, name: str) -> Tool:
+    def find(self, caller: ToolCaller, name: str) -> Tool:
         """Return a tool, or say why the caller may not call it, or that there is none."""
         actions = caller.source.actions()
         for tool in graph_tools(self.limits):
@@ -90,7 +90,7 @@ class ToolDesk:
         for tool in meta_tools(self.limits, self.every_tool, self.call):
             if tool.name == name:
                 return tool
-        stored = {tool.name: tool for tool in self._stored(caller, actions, all_of_them=True)}
+        stored = {tool.name: tool for tool in self._list_stored(caller, actions, all_of_them=True)}
         found = stored.get(name)
         if found is None:
             known = [tool.name for tool in self._own(caller, actions)] + [*stored]
@@ -102,10 +102,12 @@ class ToolDesk:
             raise _read_only(found)
         return found
 
-    def _own(self, caller: Caller, actions: frozenset[str]) -> list[Tool]:
+    def _own(self, caller: ToolCaller, actions: frozenset[str]) -> list[Tool]:
         return [tool for tool in graph_tools(self.limits) if _refusal(tool, caller, actions) is None]
 
-    def _stored(self, caller: Caller, actions: frozenset[str], all_of_them: bool = False) -> list[Tool]:
+    def _list_stored(
+        self, caller: ToolCaller, actions: frozenset[str], all_of_them: bool = False
+    ) -> list[Tool]:
         """Return the tools that stored queries of the default branch are, for who may call them."""
         if "invoke_query" not in actions:
             return []
@@ -118,7 +120,7 @@ class ToolDesk:
         return [tool for tool in found if all_of_them or _may_run(tool, caller, actions)]
 
 
-def _refusal(tool: Tool, caller: Caller, actions: frozenset[str]) -> OmniError | None:
+def _refusal(tool: Tool, caller: ToolCaller, actions: frozenset[str]) -> OmniError | None:
     """Return why a caller may not call a tool at all."""
     if tool.writes and caller.read_only:
         return _read_only(tool)
@@ -131,7 +133,7 @@ def _refusal(tool: Tool, caller: Caller, actions: frozenset[str]) -> OmniError |
     return None
 
 
-def _may_run(tool: Tool, caller: Caller, actions: frozenset[str]) -> bool:
+def _may_run(tool: Tool, caller: ToolCaller, actions: frozenset[str]) -> bool:
     """Return whether a caller may do somewhere what a stored query does, or has it granted by its name."""
     if tool.writes and caller.read_only:
         return False
@@ -144,6 +146,6 @@ def _read_only(tool: Tool) -> ReadOnly:
     )
 
 
-def _as_reader(tool: Tool, caller: Caller) -> Tool:
+def _as_reader(tool: Tool, caller: ToolCaller) -> Tool:
     """Return `call_tool` as what it is for who only reads: what it calls changes nothing."""
     return replace(tool, writes=False, destroys=False) if caller.read_only else tool

@@ -36,7 +36,7 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class AnswerPage:
     """Some items, as JSON data, and the cursor of the next ones; None when these are the last."""
 
     items: list[Any]

@@ -17,7 +17,7 @@ from omnigraph.base.errors import NotFound, OmniError, PolicyDenied
 from omnigraph.mcp.desk import ToolDesk
 from omnigraph.mcp.hints import describe_error
 from omnigraph.mcp.pages import cut_down
-from omnigraph.mcp.source import Caller
+from omnigraph.mcp.source import ToolCaller
 from omnigraph.mcp.tools.model import Tool
 from omnigraph.skill.pages import read_page
 
@@ -40,7 +40,7 @@ class RunsCalls(Protocol):
         """Return what a call returns."""
 
 
-FindCaller = Callable[[], Caller]
+FindCaller = Callable[[], ToolCaller]
 
 
 def build_server(
@@ -135,7 +135,7 @@ class _Handlers:
         contents = types.TextResourceContents(uri=uri, mime_type=_media_type(uri), text=make_sendable(said))
         return types.ReadResourceResult(contents=[contents])
 
-    def _read(self, caller: Caller, uri: str) -> str:
+    def _read(self, caller: ToolCaller, uri: str) -> str:
         if uri == _GUIDE:
             return read_page("SKILL.md")
         if uri == _SCHEMA:

@@ -15,19 +15,19 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from omnigraph.mcp.desk import ToolDesk
 from omnigraph.mcp.limits import ToolLimits
 from omnigraph.mcp.protocol import RunsCalls, build_server
-from omnigraph.mcp.source import Caller
+from omnigraph.mcp.source import ToolCaller
 from omnigraph.sdk.aio.threads import CallStopped, Threads
 
 _THREADS = 8
-_caller: ContextVar[Caller] = ContextVar("omnigraph_mcp_caller")
+_caller: ContextVar[ToolCaller] = ContextVar("omnigraph_mcp_caller")
 
 
-def serve_stdio(caller: Caller, limits: ToolLimits) -> None:
+def serve_stdio(caller: ToolCaller, limits: ToolLimits) -> None:
     """Answer calls on standard input and output until the input ends."""
     asyncio.run(_serve_stdio(caller, limits))
 
 
-async def _serve_stdio(caller: Caller, limits: ToolLimits) -> None:
+async def _serve_stdio(caller: ToolCaller, limits: ToolLimits) -> None:
     threads = Threads(_THREADS)
 
     async def run(call: Callable[[], Any], writes: bool) -> Any:
@@ -64,7 +64,9 @@ class HttpHost:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
 
-    async def answer(self, caller: Caller, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+    async def answer(
+        self, caller: ToolCaller, scope: MutableMapping[str, Any], receive: Any, send: Any
+    ) -> None:
         """Answer one request."""
         token = _caller.set(caller)
         try:

@@ -15,7 +15,7 @@ from omnigraph.sdk.remote.sharing import ask_actions, share_remote
 from omnigraph.sdk.sharing import list_actions, share_graph
 
 
-class GraphSource(Protocol):
+class CallSource(Protocol):
     """Opens a graph for one call."""
 
     def open(self, key: str | None = None) -> Any:
@@ -26,10 +26,10 @@ class GraphSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class ToolCaller:
     """Who calls tools: the graph as they may see it, and whether they may only read."""
 
-    source: GraphSource
+    source: CallSource
     actor: str | None = None
     read_only: bool = False
     noted: Mapping[str, str] = field(default_factory=dict)
@@ -85,6 +85,6 @@ class RequestSource:
         return list_actions(self.open())
 
 
-def source_of(graph: Any) -> GraphSource:
+def source_of(graph: Any) -> CallSource:
     """Return where calls get a graph that was opened, in process or on a server."""
     return RemoteSource(graph) if isinstance(graph, RemoteGraph) else StoredGraph(graph)

@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 import omnigraph
 from omnigraph.policy.gate import Gate
 from omnigraph.server.addresses import AllowedAddresses
+from omnigraph.server.agents import routes as agents
 from omnigraph.server.description import describe_routes
 from omnigraph.server.exactness import ExactValues
 from omnigraph.server.graphs import ServedGraphs
@@ -40,7 +41,6 @@ from omnigraph.server.routes import (
     jobs,
     lance,
     maintenance,
-    mcp,
     proposals,
     queries,
     reads,
@@ -110,11 +110,11 @@ def create_app(config: ServerConfig) -> FastAPI:
         config.limits.jobs,
     )
     app.state.webhooks = WebhookRunner(app.state.served, config.state or default_state(), config.webhooks)
-    app.state.mcp, app.state.agents_read_only = None, config.agents_read_only
+    app.state.agents, app.state.agents_read_only = None, config.agents_read_only
     # Each route before the one that is asked for costs time: what is asked most often comes first.
     app.include_router(status.router)
     parts = (reads, writes, queries, branches, commits, feed, blobs, entities, schema, maintenance, jobs)
-    for part in (mcp,) if config.only_agents else (*parts, proposals, mcp):
+    for part in (agents,) if config.only_agents else (*parts, proposals, agents):
         app.include_router(part.router, prefix="/graphs/{graph}")
     for part in () if config.only_agents else (lance, page):
         app.include_router(part.router)
@@ -144,7 +144,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     app.state.stopping.set()
     app.state.webhooks.stop()
-    await mcp.stop_host(app)
+    await agents.stop_host(app)
     app.state.jobs.stop()
     await run_in_threadpool(app.state.webhooks.join, _JOB_STOP_SECONDS)
     await run_in_threadpool(app.state.jobs.join, _JOB_STOP_SECONDS)

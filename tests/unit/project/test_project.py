@@ -66,6 +66,11 @@ def test_whatever_the_tools_of_agents_import_is_a_dependency_of_their_extra_and_
     assert needed - set(declared()) == set(declared("mcp"))
 
 
+def test_whatever_the_shell_imports_is_a_dependency_of_its_extra_and_nothing_else_is() -> None:
+    needed = {name.replace("_", "-") for name in distributions(imported(SHELL))}
+    assert needed - set(declared()) == set(declared("shell"))
+
+
 def test_whatever_the_pipeline_imports_is_a_dependency_of_its_extra() -> None:
     needed = set.union(*(distributions(imported(folder)) for folder in SPARK))
     assert needed - set(declared()) == set(declared("spark"))
@@ -84,7 +89,8 @@ def test_no_dependency_is_installed_for_nothing() -> None:
 SERVER = SOURCE / "server"
 SPARK = {SOURCE / "pipeline", SOURCE / "execution" / "spark"}
 MCP = SOURCE / "mcp"
-EXTRAS = {SERVER, MCP, *SPARK}
+SHELL = SOURCE / "cli" / "shell"
+EXTRAS = {SERVER, MCP, SHELL, *SPARK}
 """Folders whose packages are installed by an extra."""
 
 # Distributions that are imported under another name.

@@ -70,6 +70,8 @@ def example(model: str, **given: Any) -> dict[str, Any]:
 
 PROPOSAL = f"{GRAPH}/proposals/{{id}}"
 ROUTES: dict[str, Route] = {
+    # What each tool needs is asked when it is called: tests/unit/mcp.
+    f"POST {GRAPH}/mcp": Route("token", {}, {"jsonrpc": "2.0", "id": 1, "method": "ping"}),
     **dict.fromkeys(
         ("GET /openapi.json", "HEAD /openapi.json", "GET /healthz", "GET /readyz"), Route("nothing")
     ),

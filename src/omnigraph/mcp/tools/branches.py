@@ -17,7 +17,7 @@ from omnigraph.mcp.tools.schemas import (
     TEXT,
     WHY,
     flag,
-    paged,
+    page_options,
     text,
     texts,
 )
@@ -38,7 +38,7 @@ def branch_tools(limits: ToolLimits) -> list[Tool]:
             {
                 "name": text("The branch that is described."),
                 "compared_with": text("The branch that it is compared with; main unless given."),
-                **paged(limits, "names"),
+                **page_options(limits, "names"),
             },
             returns={
                 "branches": texts("Names."),

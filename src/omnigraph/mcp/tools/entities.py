@@ -24,7 +24,7 @@ from omnigraph.mcp.tools.schemas import (
     flag,
     objects,
     or_null,
-    paged,
+    page_options,
     text,
 )
 
@@ -48,7 +48,7 @@ def entity_tools(limits: ToolLimits) -> list[Tool]:
                 **WHERE,
                 "edge_types": TYPES,
                 "direction": choice(("out", "in", "both"), "Which edges; both unless given."),
-                **paged(limits, "edges"),
+                **page_options(limits, "edges"),
             },
             ("type", "id"),
             {
@@ -74,7 +74,7 @@ def entity_tools(limits: ToolLimits) -> list[Tool]:
                 **_ADDRESS,
                 **WHERE,
                 "earlier": flag("Also look for what had the same id before it was inserted."),
-                **paged(limits, "changes"),
+                **page_options(limits, "changes"),
             },
             ("type", "id"),
             {"commit": COMMIT, "changes": objects(), "next_cursor": NEXT_CURSOR},

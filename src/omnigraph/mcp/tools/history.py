@@ -21,7 +21,7 @@ from omnigraph.mcp.tools.schemas import (
     choice,
     flag,
     objects,
-    paged,
+    page_options,
     text,
 )
 from omnigraph.wire.values import encode
@@ -57,7 +57,7 @@ def history_tools(limits: ToolLimits) -> list[Tool]:
                     "additionalProperties": {"type": "string"},
                     "description": 'Only commits whose metadata has these values, such as {"task": "t-17"}.',
                 },
-                **paged(limits, "commits"),
+                **page_options(limits, "commits"),
             },
             returns={"commits": objects(), "next_cursor": NEXT_CURSOR},
         ),
@@ -78,7 +78,7 @@ def history_tools(limits: ToolLimits) -> list[Tool]:
                     "items": {"type": "string", "enum": ["insert", "update", "delete"]},
                     "description": "Only these operations.",
                 },
-                **paged(limits, "changes"),
+                **page_options(limits, "changes"),
             },
             ("from", "to"),
             {

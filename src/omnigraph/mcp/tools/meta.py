@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from omnigraph.mcp.limits import ToolLimits
-from omnigraph.mcp.source import Caller
+from omnigraph.mcp.source import ToolCaller
 from omnigraph.mcp.tools.model import Tool, ToolCall
-from omnigraph.mcp.tools.schemas import NEXT_CURSOR, objects, paged, text
+from omnigraph.mcp.tools.schemas import NEXT_CURSOR, objects, page_options, text
 
 FIND_TOOL, CALL_TOOL = "find_tool", "call_tool"
-ListTools = Callable[[Caller], list[Tool]]
-RunCall = Callable[[Caller, str, Mapping[str, Any]], dict[str, Any]]
+ListTools = Callable[[ToolCaller], list[Tool]]
+RunCall = Callable[[ToolCaller, str, Mapping[str, Any]], dict[str, Any]]
 
 
 def meta_tools(limits: ToolLimits, list_tools: ListTools, run_call: RunCall) -> list[Tool]:
@@ -36,7 +36,7 @@ def meta_tools(limits: ToolLimits, list_tools: ListTools, run_call: RunCall) -> 
             "its input schema; call it with call_tool.",
             (),
             find,
-            {"text": text("Words; all tools unless given."), **paged(limits, "tools")},
+            {"text": text("Words; all tools unless given."), **page_options(limits, "tools")},
             returns={"tools": objects(), "next_cursor": NEXT_CURSOR},
         ),
         Tool(

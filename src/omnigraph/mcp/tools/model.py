@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from omnigraph.mcp.limits import ToolLimits
-from omnigraph.mcp.pages import Cursor, Page, cut_down, fill_page, read_cursor
-from omnigraph.mcp.source import Caller
+from omnigraph.mcp.pages import AnswerPage, Cursor, cut_down, fill_page, read_cursor
+from omnigraph.mcp.source import ToolCaller
 from omnigraph.wire.values import encode
 
-Schema = Mapping[str, Any]
 _LONGEST_PLAIN_KEY = 200
 
 
@@ -22,7 +21,7 @@ class ToolCall:
     """One call of a tool: who calls, what with, and how much may come back."""
 
     tool: str
-    caller: Caller
+    caller: ToolCaller
     arguments: Mapping[str, Any]
     limits: ToolLimits
     options: Mapping[str, Any] | None = None
@@ -90,7 +89,7 @@ class ToolCall:
         """How many items the page may have."""
         return int(self.get("limit", self.limits.rows))
 
-    def page(self, items: Iterable[Any], commit: str | None = None, skipped: bool = False) -> Page:
+    def page(self, items: Iterable[Any], commit: str | None = None, skipped: bool = False) -> AnswerPage:
         """Return the items of the page that is asked for; `skipped` says that they begin there already."""
         cursor = self.cursor
         begins = cursor.offset
@@ -99,7 +98,7 @@ class ToolCall:
         if more:
             after = Cursor(begins + len(page), cursor.commit or commit)
             next_cursor = after.write(self.tool, self._digest)
-        return Page(page, next_cursor)
+        return AnswerPage(page, next_cursor)
 
     def cut(self, item: Any) -> Any:
         """Return an item as JSON data, cut when it alone is too large for an answer."""
@@ -128,9 +127,9 @@ class Tool:
     actions: tuple[str, ...]
     """One of these a policy must let its caller do somewhere; none for what needs no right."""
     run: Callable[[ToolCall], dict[str, Any]]
-    takes: Mapping[str, Schema] = field(default_factory=dict)
+    takes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     required: tuple[str, ...] = ()
-    returns: Mapping[str, Schema] = field(default_factory=dict)
+    returns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     writes: bool = False
     destroys: bool = False
     """Whether it may change or remove what was there; otherwise it only adds."""

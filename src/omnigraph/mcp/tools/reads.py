@@ -18,7 +18,7 @@ from omnigraph.mcp.tools.schemas import (
     WHERE,
     flag,
     objects,
-    paged,
+    page_options,
     text,
     texts,
 )
@@ -44,7 +44,7 @@ def read_tools(limits: ToolLimits) -> list[Tool]:
             {
                 **WHERE,
                 "types": texts("Only the declarations of these types and interfaces."),
-                **paged(limits, "lines"),
+                **page_options(limits, "lines"),
             },
             returns={"commit": COMMIT, "schema": TEXT, "next_cursor": NEXT_CURSOR},
         ),
@@ -67,7 +67,7 @@ def read_tools(limits: ToolLimits) -> list[Tool]:
                 "params": PARAMS,
                 "name": text("Which query of the text, if it has several."),
                 **WHERE,
-                **paged(limits, "rows"),
+                **page_options(limits, "rows"),
             },
             ("query",),
             {"commit": COMMIT, "columns": objects(), "rows": objects(), "next_cursor": NEXT_CURSOR},
@@ -89,7 +89,7 @@ def read_tools(limits: ToolLimits) -> list[Tool]:
             "name of its tool.",
             ("invoke_query",),
             _list_stored,
-            {**WHERE, **paged(limits, "queries")},
+            {**WHERE, **page_options(limits, "queries")},
             returns={"queries": objects(), "next_cursor": NEXT_CURSOR},
         ),
     ]

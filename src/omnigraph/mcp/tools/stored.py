@@ -17,7 +17,7 @@ from omnigraph.execution.query_cache import compile_cached
 from omnigraph.mcp.limits import ToolLimits
 from omnigraph.mcp.tools.model import Tool, ToolCall
 from omnigraph.mcp.tools.reads import answer_rows
-from omnigraph.mcp.tools.schemas import BRANCH, COMMIT, NEXT_CURSOR, WHERE, WHY, objects, paged
+from omnigraph.mcp.tools.schemas import BRANCH, COMMIT, NEXT_CURSOR, WHERE, WHY, objects, page_options
 from omnigraph.mcp.tools.writes import CHANGED, answer_change
 
 _LONGEST_DESCRIPTION = 1_000
@@ -31,7 +31,9 @@ def stored_tools(queries: Iterable[StoredQuery], catalog: Catalog | None, limits
 
 
 def _tool_of(query: StoredQuery, name: str, catalog: Catalog | None, limits: ToolLimits) -> Tool:
-    options = {**WHERE, **paged(limits, "rows")} if not query.is_mutation else {"branch": BRANCH, **WHY}
+    options = (
+        {**WHERE, **page_options(limits, "rows")} if not query.is_mutation else {"branch": BRANCH, **WHY}
+    )
     params = params_schema(query.params)
     # A query may call its parameters as options are called; these make room.
     named = {option: _free_name(option, params["properties"]) for option in options}

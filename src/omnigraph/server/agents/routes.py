@@ -20,7 +20,7 @@ from omnigraph.server.requests.work import current_workshop, note_commit
 # It takes most of a second to import, which only servers pay that agents call.
 if TYPE_CHECKING:
     from omnigraph.mcp.serving import HttpHost
-    from omnigraph.mcp.source import Caller
+    from omnigraph.mcp.source import ToolCaller
 
 router = APIRouter(tags=["mcp"])
 
@@ -32,27 +32,27 @@ async def answer_agent(
     read_only: Annotated[bool, Query(description="Whether only tools that read are there.")] = False,
 ) -> Response:
     """Answer a message of MCP about one graph."""
-    host = await _find_host(request.app)
     await current_workshop().run(call.open)  # a graph that there is not is told as everywhere
+    host = await _find_host(request.app)
     return _Answer(host, _describe_caller(call, read_only or request.app.state.agents_read_only))
 
 
 async def stop_host(app: FastAPI) -> None:
     """Stop what answers agents, if any ever called."""
-    host: HttpHost | None = app.state.mcp
+    host: HttpHost | None = app.state.agents
     if host is not None:
         await host.stop()
 
 
 async def _find_host(app: FastAPI) -> HttpHost:
-    if app.state.mcp is None:
+    if app.state.agents is None:
         if find_spec("mcp") is None:
             raise BadInput("this server has no tools for agents: pip install 'omnigraph[mcp]' where it runs")
         made = await run_in_threadpool(_make_host)
-        if app.state.mcp is None:
-            app.state.mcp = made
+        if app.state.agents is None:
+            app.state.agents = made
             await made.start()
-    found: HttpHost = app.state.mcp
+    found: HttpHost = app.state.agents
     await found.ready.wait()
     return found
 
@@ -64,13 +64,13 @@ def _make_host() -> HttpHost:
     return HttpHost(ToolLimits.from_environment(), _run, (ClientGone,))
 
 
-def _describe_caller(call: GraphCall, read_only: bool) -> Caller:
-    from omnigraph.mcp.source import Caller, RequestSource
+def _describe_caller(call: GraphCall, read_only: bool) -> ToolCaller:
+    from omnigraph.mcp.source import RequestSource, ToolCaller
 
     def handle(key: str | None) -> Graph:
         return call.open(headers=WriteHeaders(key, None))
 
-    return Caller(RequestSource(handle, read_only), call.caller.actor, read_only)
+    return ToolCaller(RequestSource(handle, read_only), call.caller.actor, read_only)
 
 
 async def _run(call: Callable[[], Any], writes: bool) -> Any:
@@ -92,7 +92,7 @@ async def _run(call: Callable[[], Any], writes: bool) -> Any:
 class _Answer(Response):
     """What the host sends, when it is asked for it."""
 
-    def __init__(self, host: HttpHost, caller: Caller) -> None:
+    def __init__(self, host: HttpHost, caller: ToolCaller) -> None:
         super().__init__()
         self._host, self._caller = host, caller
 

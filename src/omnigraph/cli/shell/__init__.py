@@ -1,0 +1,1 @@
+"""`omnigraph shell`: queries and commands, typed one after the other."""

@@ -1,0 +1,1 @@
+"""What answers agents: the tools of graphs, over the Model Context Protocol."""
