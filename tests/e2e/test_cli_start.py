@@ -86,7 +86,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> og.Graph:
         (("query", "-e", "query q() { match { $p: Person } return { $p.age } }"), "p.age\n36\n"),
         (
             ("mutate", "-e", 'query q() { update Person set { age: 36 } where name = "ada" }'),
-            "1 nodes, 0 edges",
+            "1 node, 0 edges",
         ),
     ],
 )

@@ -42,6 +42,11 @@ def print_note(text: str) -> None:
     _write(sys.stderr, text)
 
 
+def count_of(count: int, noun: str) -> str:
+    """Say how many there are of something."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class TableStyle:
     """How wide a table may be, and whether what does not fit is cut off or goes on in the next line."""

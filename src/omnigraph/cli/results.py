@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from omnigraph.cli.output import TableStyle, print_json, print_note, print_table, print_text
+from omnigraph.cli.output import TableStyle, count_of, print_json, print_note, print_table, print_text
 
 if TYPE_CHECKING:
     import omnigraph as og
@@ -54,5 +54,5 @@ def show_result(result: og.Result, format: str, where: str, query: str | None, s
             print_table(result.columns, [[row[name] for name in result.columns] for row in rows], style)
             if not session.quiet:
                 by = f" via {query}" if query else ""
-                count = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+                count = count_of(len(rows), "row")
                 print_note(f"{count} from {where}{by} (commit {result.commit_id})")

@@ -16,7 +16,7 @@ from omnigraph.cli.options import (
     parse_count,
     parse_metadata,
 )
-from omnigraph.cli.output import print_json, print_note, print_text
+from omnigraph.cli.output import count_of, print_json, print_note, print_text
 from omnigraph.cli.query_arguments import (
     Name,
     Params,
@@ -76,7 +76,8 @@ def mutate(
             )
         else:
             landed = f"commit {done.commit_id}" if done.commit_id else "nothing changed"
-            print_text(f"{done.affected_nodes} nodes, {done.affected_edges} edges: {landed}")
+            counts = (count_of(done.affected_nodes, "node"), count_of(done.affected_edges, "edge"))
+            print_text(f"{', '.join(counts)}: {landed}")
             for warning in done.warnings:
                 print_note(f"warning: {warning}")
 

@@ -15,7 +15,7 @@ from omnigraph.base.errors import NotFound
 from omnigraph.cli.history.drawing import DrawnRow, draw_history, order_commits
 from omnigraph.cli.history.metadata import describe_metadata
 from omnigraph.cli.options import parse_count
-from omnigraph.cli.output import Styled, can_draw, print_json, print_styled
+from omnigraph.cli.output import Styled, can_draw, count_of, print_json, print_styled
 from omnigraph.cli.session import AsJson, Session, UriOption, report_errors, session_of
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def describe_age(moment: datetime) -> str:
         count //= size
     else:
         unit = "year"
-    return f"{count} {unit}{'' if count == 1 else 's'} ago"
+    return f"{count_of(count, unit)} ago"
 
 
 def _document(commit: og.Commit, history: ShownHistory) -> dict[str, Any]:

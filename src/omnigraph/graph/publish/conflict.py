@@ -97,7 +97,8 @@ def protected_error(branch: str, actor: str | None, operation: str) -> BranchPro
     """Return the error for a direct change of a protected branch."""
     return BranchProtected(
         f"branch {branch!r} is protected: work on a branch of your own and propose it "
-        f"(`g.proposals.create(source, into={branch!r})`)",
+        f"(`g.proposals.create(source, into={branch!r})`, "
+        f"`omnigraph proposal create SOURCE --into {branch}`)",
         branch=branch,
         actor=actor,
         operation=operation,
