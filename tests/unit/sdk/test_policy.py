@@ -151,8 +151,13 @@ PROPOSALS: dict[str, Callable[[og.Graph], Any]] = {
     "resolve": lambda g: g.proposals.resolve(proposal(g), []),
     "show": lambda g: g.proposals.show(proposal(g)),
 }
+ENTITIES: dict[str, Callable[[og.Graph], Any]] = {
+    "combine": lambda g: g.entities.combine("Person", "ada", ["bob"]),
+    "find_same": lambda g: g.entities.find_same("Person", ["name"]),
+}
 HARMLESS = {
     "proposals",
+    "entities",
     "queries",
     "actor",
     "branch",
@@ -187,6 +192,7 @@ WALKED = {
     "schema": SCHEMAS,
     "queries": QUERIES,
     "proposals": PROPOSALS,
+    "entities": ENTITIES,
 }
 CALLS = [(part, name, call) for part, calls in WALKED.items() for name, call in calls.items()]
 
@@ -212,6 +218,7 @@ def test_every_public_method_is_walked(uri: str) -> None:
     g = og.open(uri)
     parts = {"graph": g, "branches": g.branches, "commits": g.commits, "tags": g.tags}
     parts |= {"changes": g.changes, "schema": g.schema, "queries": g.queries, "proposals": g.proposals}
+    parts["entities"] = g.entities
     for part, found in parts.items():
         public = {name for name, _ in inspect.getmembers(type(found)) if not name.startswith("_")}
         assert public - HARMLESS == set(WALKED[part]) - HARMLESS, part
@@ -237,6 +244,9 @@ def test_a_reader_reads_and_changes_nothing(uri: str) -> None:
             write(g)
     with pytest.raises(og.PolicyDenied, match="export"):
         g.export(snapshot=g.snapshot())
+    for name in PROPOSALS.keys() - {"list", "mergeable", "poll", "show"}:
+        with pytest.raises(og.PolicyDenied):
+            PROPOSALS[name](g)
 
 
 def test_a_writer_writes_and_reads_nothing(uri: str) -> None:

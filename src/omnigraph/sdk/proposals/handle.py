@@ -125,6 +125,9 @@ class Proposals:
             told["entity"] = read_entity(entity)
 
         def decide(facts: ProposalFacts) -> Mapping[str, Any]:
+            self._check_policy(
+                "approve" if self._may_approve(facts) else _OPERATION, facts.source, facts.into
+            )
             return {**told, "commit": commit or self._commit_of(facts)}
 
         return self._describe(desk, add_event(desk, id, EventKind.COMMENTED, decide, only_open=False).stored)
@@ -335,6 +338,10 @@ class Proposals:
         return policy is None or all(
             policy.allows(self._graph.actor, "read", branch=branch) for branch in branches
         )
+
+    def _may_approve(self, facts: ProposalFacts) -> bool:
+        policy, branches = self._graph.policy, {"branch": facts.source, "target_branch": facts.into}
+        return policy is not None and policy.allows(self._graph.actor, "approve", **branches)
 
     def _demanded_by_policy(self, branch: str) -> int:
         """Return how many approvals a branch needs because the policy protects it."""
