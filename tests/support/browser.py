@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 _FLAGS = (
     "--no-sandbox",
@@ -20,6 +20,7 @@ _FLAGS = (
     "--enable-unsafe-swiftshader",
 )
 WAIT_MILLISECONDS = 20_000
+expect.set_options(timeout=WAIT_MILLISECONDS)
 AXE = Path(__file__).resolve().parents[2] / "webui" / "vendor" / "axe.min.js"
 
 

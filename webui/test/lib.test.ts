@@ -127,6 +127,23 @@ describe("queries", () => {
   });
 });
 
+describe("two nodes that may be one thing", () => {
+  const pair: Conflict = {
+    kind: "PossibleDuplicate", entity_kind: "node", type_name: "Person", entity_id: "ada l", message: "", base: null, properties: ["email"], entities: ["ada l", "ada"],
+    ours: { properties: { email: "x", age: null } }, theirs: { properties: { email: "x", age: 3 } },
+  };
+  const answers = (whole: "same" | "different"): Answers => ({ [conflictKey(pair)]: { whole, properties: {} } });
+  it("are one or two, and nothing is chosen by property", () => {
+    expect(isAnswered(pair, undefined)).toBe(false);
+    expect(previewAnswer(pair, answers("same")[conflictKey(pair)])?.properties).toEqual({ email: "x", age: 3 });
+    expect(writeResolutions([pair], answers("same"))).toMatchObject([{ take: "same", entities: ["ada l", "ada"] }]);
+    expect(applyRule([pair], {}, { type: "*", property: "*", side: "ours" }).count).toBe(0);
+  });
+  it("are taken up again as they were answered", () => {
+    expect(readResolutions([pair], writeResolutions([pair], answers("different")))).toEqual(answers("different"));
+  });
+});
+
 describe("pictures", () => {
   it("hold what rows hold, wherever it is", () => {
     const ada = { type: "Person", id: "ada", properties: { name: "Ada" } };

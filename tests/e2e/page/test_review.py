@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+import omnigraph as og
 from support.browser import find_serious_faults, opened_page
 from support.served import TOKENS, Served
 
@@ -135,3 +136,22 @@ def test_a_protected_branch_says_why_it_is_not_merged_into(page: Page, served: S
     go(page, served, "access")
     page.get_by_role("button", name="Unprotect").click()
     expect(page.get_by_text("protected: 1 approval")).to_have_count(0)
+
+
+def test_two_nodes_that_may_be_one_thing_are_made_one(page: Page, served: Served) -> None:
+    graph = og.open(served.url("people"), token=TOKENS["agent-7"])
+    graph.branches.create("agent/twins")
+    twins = [{"type": "Person", "data": {"name": name, "title": "Twin"}} for name in ("zoe", "zoë")]
+    graph.load(twins, mode="append", branch="agent/twins")
+    rule = {"type": "Person", "on": ["title"]}
+    proposal = graph.proposals.create("agent/twins", title="Twins", same_as=rule)
+    go(page, served, f"proposal?id={proposal.id}")
+    conflict = page.locator("details.conflict")
+    expect(conflict).to_contain_text("PossibleDuplicate")
+    conflict.get_by_role("button", name="They are one thing").click()
+    page.get_by_role("button", name="Save 1 answer").click()
+    expect(page.get_by_role("status").filter(has_text="This can be merged")).to_be_visible()
+    page.get_by_role("region", name="Merge").get_by_role("button", name="Merge").click()
+    expect(page.get_by_text("Merged as")).to_be_visible()
+    found = graph.query('query q() { match { $p: Person { title: "Twin" } } return { $p.name } }')
+    assert len(found.rows) == 1

@@ -6,9 +6,12 @@ import { compareTexts, isSame, keyOf } from "./differences";
 export type Side = "base" | "ours" | "theirs";
 export type Choice = { from: Side } | { value: Value };
 
-/** Of one conflict: a choice for each property, or one for the whole entity. */
+/** Whether two nodes are one thing. */
+export type Sameness = "same" | "different";
+
+/** Of one conflict: a choice for each property, or one for the whole entity; of two nodes, whether they are one. */
 export interface Answer {
-  whole: Side | null;
+  whole: Side | Sameness | null;
   properties: Record<string, Choice>;
 }
 
@@ -26,9 +29,22 @@ export function conflictKey(conflict: Conflict): string {
   return `${conflict.kind}|${keyOf(conflict.entity_kind, conflict.type_name, conflict.entity_id)}`;
 }
 
+/** Whether the conflict asks if two nodes are one thing. */
+export function isAboutTwo(conflict: Conflict): boolean {
+  return conflict.kind === "PossibleDuplicate";
+}
+
+function isSide(given: Value | undefined): given is Side {
+  return given === "base" || given === "ours" || given === "theirs";
+}
+
+function isSameness(given: Value | undefined): given is Sameness {
+  return given === "same" || given === "different";
+}
+
 /** Whether the conflict is about values that both sides changed, so that properties can be chosen one by one. */
 export function isByProperty(conflict: Conflict): boolean {
-  return conflict.entity_kind !== "schema" && conflict.ours !== null && conflict.theirs !== null && conflict.properties.length > 0;
+  return !isAboutTwo(conflict) && conflict.entity_kind !== "schema" && conflict.ours !== null && conflict.theirs !== null && conflict.properties.length > 0;
 }
 
 /** Properties of the three images, those in conflict first; what is null everywhere says nothing. */
@@ -61,7 +77,8 @@ export function chosenValue(row: Row, choice: Choice | undefined): Value | undef
 /** The entity as it will be, as far as it has been decided; null where it will not be there. */
 export function previewAnswer(conflict: Conflict, answer: Answer | undefined): Image | null | undefined {
   if (!answer) return undefined;
-  if (answer.whole) return conflict[answer.whole];
+  if (answer.whole === "different") return conflict.theirs;
+  if (isSide(answer.whole ?? undefined)) return conflict[answer.whole as Side];
   const start = conflict.ours ?? conflict.theirs;
   if (!start) return undefined;
   const properties: Properties = { ...start.properties };
@@ -71,6 +88,8 @@ export function previewAnswer(conflict: Conflict, answer: Answer | undefined): I
 
 /** What a property will be: what was chosen, or what the merge combines where only one side changed it. */
 export function resultOf(conflict: Conflict, row: Row, answer: Answer | undefined): Value | undefined {
+  if (answer?.whole === "same") return row.ours ?? row.theirs;
+  if (answer?.whole === "different") return row.theirs;
   if (answer?.whole) return conflict[answer.whole]?.properties[row.name];
   const choice = answer?.properties[row.name];
   if (choice) return chosenValue(row, choice);
@@ -94,6 +113,7 @@ export function writeResolutions(conflicts: Conflict[], answers: Answers): Resol
       base: conflict.base as unknown as Value,
       ours: conflict.ours as unknown as Value,
       theirs: conflict.theirs as unknown as Value,
+      ...(isAboutTwo(conflict) ? { entities: conflict.entities as unknown as Value } : {}),
     };
     const side = answer.whole ?? oneSide(conflict, answer);
     if (side) told.push({ ...named, take: side });
@@ -134,7 +154,8 @@ export function readResolutions(conflicts: Conflict[], kept: Resolution[]): Answ
     );
     if (!found) continue;
     const take = found.take;
-    if (take === "base" || take === "ours" || take === "theirs") {
+    if (isSameness(take)) answers[conflictKey(conflict)] = { whole: take, properties: {} };
+    else if (isSide(take)) {
       answers[conflictKey(conflict)] = isByProperty(conflict)
         ? { whole: null, properties: Object.fromEntries(conflict.properties.map((name) => [name, { from: take }])) }
         : { whole: take, properties: {} };
@@ -170,7 +191,7 @@ export function applyRule(conflicts: Conflict[], answers: Answers, rule: Rule): 
   let count = 0;
   for (const conflict of conflicts) {
     if (rule.type !== "*" && conflict.type_name !== rule.type) continue;
-    if (conflict.entity_kind === "schema") continue;
+    if (conflict.entity_kind === "schema" || isAboutTwo(conflict)) continue;
     const key = conflictKey(conflict);
     const known = changed[key] ?? { whole: null, properties: {} };
     if (isByProperty(conflict)) {

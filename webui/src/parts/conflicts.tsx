@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from "react";
 import type { Catalog, Conflict, EdgeRecord, Value } from "../api/shapes";
-import { applyRule, conflictKey, isAnswered, isByProperty, previewAnswer, resultOf, rowsOf, type Answer, type Answers, type Row, type Side } from "../lib/answers";
+import { applyRule, conflictKey, isAboutTwo, isAnswered, isByProperty, previewAnswer, resultOf, rowsOf, type Answer, type Answers, type Row, type Side } from "../lib/answers";
 import { isSame } from "../lib/differences";
 import { cutText, isBlob, tellCount } from "../lib/formats";
 import { addEdge, addNode, addRecords, emptyPicture, type Picture } from "../lib/picture";
@@ -137,11 +137,17 @@ function ConflictView({ conflict, answer, isOpen, names, commits, change }: OneG
       </p>
       {GRAPH_KINDS.has(conflict.kind) && <InTheWay conflict={conflict} commits={commits} />}
       <div className="actions nothing">
-        {SIDES.map((side) => (
-          <button key={side} aria-pressed={known.whole === side} onClick={() => take(side)}>
-            Take {side === "base" ? "what was before" : side}
-          </button>
-        ))}
+        {isAboutTwo(conflict)
+          ? (["same", "different"] as const).map((whole) => (
+              <button key={whole} aria-pressed={known.whole === whole} onClick={() => change({ whole, properties: {} })}>
+                They are {whole === "same" ? "one thing" : "two things"}
+              </button>
+            ))
+          : SIDES.map((side) => (
+              <button key={side} aria-pressed={known.whole === side} onClick={() => take(side)}>
+                Take {side === "base" ? "what was before" : side}
+              </button>
+            ))}
         <button className="link" aria-expanded={isPreviewed} onClick={() => setPreviewed(!isPreviewed)}>
           Preview the result
         </button>

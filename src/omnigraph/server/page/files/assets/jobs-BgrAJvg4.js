@@ -1,4 +1,4 @@
-import{r as e,t}from"./react-BIuw6VVY.js";import{d as n,f as r,l as i,o as a}from"./index-oKjzLXzR.js";import{f as o,g as s,h as c,i as l,m as u,n as d,t as f}from"./states-CAckjiM6.js";var p=e();function m(e){let t=e.replace(/\r\n?/g,`
+import{r as e,t}from"./react-BIuw6VVY.js";import{d as n,f as r,l as i,o as a}from"./index-iVK8rUPi.js";import{f as o,g as s,h as c,i as l,m as u,n as d,t as f}from"./states-BwdxkV0s.js";var p=e();function m(e){let t=e.replace(/\r\n?/g,`
 `).split(`
 
 `),n=t.pop()??``,r=[];for(let e of t){let t={id:null,name:`message`,data:``},n=!1;for(let r of e.split(`
