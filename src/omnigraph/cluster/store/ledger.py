@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed, StateCasMismatch
+from omnigraph.base.errors import AlreadyExists, NotFound, StateCasMismatch
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.plain import to_plain
 from omnigraph.cluster.resources import AppliedResource
 from omnigraph.cluster.store import layout
 from omnigraph.cluster.store.records import build_record, decode_record, encode_record
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects.lost_answers import put_over
 
 _KEPT_RECORDS = 200
 """Records of approvals and recoveries that the ledger remembers."""
@@ -83,41 +84,24 @@ class Ledger:
     def create(self, state: LedgerState) -> LedgerState:
         """Store the first state, or say that there is one."""
         first = state.with_changes(revision=1)
-        writer = new_ulid()
-        try:
-            self._store.create(layout.STATE, _encode(first, writer))
-        except AlreadyExists:
-            if self._is_written_by(writer):
-                return first
+        if put_over(self._store, layout.STATE, _encode(first, new_ulid()), None) is None:
             raise AlreadyExists(
                 f"{self._store.root_uri} has a state already: use plan and apply, or refresh",
                 path=layout.STATE,
-            ) from None
+            )
         return first
 
     def swap(self, before: StoredState, state: LedgerState) -> LedgerState:
         """Replace the state that was read, or raise `StateCasMismatch` when it is not the newest any more."""
         after = state.with_changes(revision=before.state.revision + 1)
-        writer = new_ulid()
-        try:
-            self._store.replace(layout.STATE, _encode(after, writer), before.etag)
-        except PreconditionFailed:
-            # A request that is sent again over a network can meet its own first try.
-            if self._is_written_by(writer):
-                return after
+        if put_over(self._store, layout.STATE, _encode(after, new_ulid()), before.etag) is None:
             raise StateCasMismatch(
                 f"somebody else has changed the state of {self._store.root_uri} since revision "
                 f"{before.state.revision} was read: theirs is kept; run the command again",
                 path=layout.STATE,
                 expected=before.state.revision,
-            ) from None
+            )
         return after
-
-    def _is_written_by(self, writer: str) -> bool:
-        try:
-            return decode_record(self._store.get(layout.STATE), layout.STATE).get("written_by") == writer
-        except NotFound:
-            return False
 
 
 def decode_state(data: bytes) -> LedgerState:
@@ -142,6 +126,7 @@ def decode_state(data: bytes) -> LedgerState:
 
 
 def _encode(state: LedgerState, writer: str) -> bytes:
+    """Return a state as it is stored; `writer` tells it from the same state of others."""
     plain = to_plain(state)
     return encode_record(
         {

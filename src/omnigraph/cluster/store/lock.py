@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, BadInput, ClusterLockHeld, NotFound
+from omnigraph.base.errors import BadInput, ClusterLockHeld, NotFound
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.plain import to_full_object
 from omnigraph.cluster.store import layout
 from omnigraph.cluster.store.records import build_record, decode_record, encode_record
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects.lost_answers import put_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +52,11 @@ class ClusterLock:
             new_ulid(), operation, clock.current().now_us(), os.getpid(), socket.gethostname(), actor
         )
         try:
-            self._store.create(layout.LOCK, encode_record(to_full_object(mine)))
-        except AlreadyExists:
-            other = self.read()
-            # A request that is sent again over a network can meet its own first try.
-            if other is None or other.lock_id != mine.lock_id:
-                raise _lock_held(other) from None
-        try:
+            if put_over(self._store, layout.LOCK, encode_record(to_full_object(mine)), None) is None:
+                raise _lock_held(self.read())
             yield mine
         finally:
+            # Also when it is not known whether the lock was taken: nobody else would remove it.
             self._release(mine.lock_id)
 
     def force(self, lock_id: str) -> LockRecord:
