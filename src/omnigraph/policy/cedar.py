@@ -11,6 +11,7 @@ import cedarpy
 
 from omnigraph.policy.actions import ON_BRANCH, ON_SERVER, ON_TARGET, BranchScope
 from omnigraph.policy.bundle import ACTOR, GRAPH, GROUP, SERVER, Bundle, Permission
+from omnigraph.policy.cedar_text import name_entity, quote
 
 _RUN_BY_QUERIES = ("change", "read")
 """What a stored query does on behalf of those who may call it by its name."""
@@ -69,20 +70,21 @@ class Policies:
 def _write_policies(bundle: Bundle) -> Iterator[tuple[str, str]]:
     """Yield ids of rules, and what they say in Cedar."""
     for action in sorted(bundle.open_actions):
-        yield "", f"permit(principal is {ACTOR}, action == {_name('Action', action)}, resource is {GRAPH});"
+        which = name_entity("Action", action)
+        yield "", f"permit(principal is {ACTOR}, action == {which}, resource is {GRAPH});"
     for rule in bundle.rules:
         for actions, conditions in _split(rule):
             resource = SERVER if actions & ON_SERVER else GRAPH
-            which = ", ".join(_name("Action", action) for action in sorted(actions))
+            which = ", ".join(name_entity("Action", action) for action in sorted(actions))
             when = f" when {{ {' && '.join(conditions)} }}" if conditions else ""
-            who = f"principal in {_name(GROUP, rule.group)}"
+            who = f"principal in {name_entity(GROUP, rule.group)}"
             yield rule.id, f"permit({who}, action in [{which}], resource is {resource}){when};"
 
 
 def _split(rule: Permission) -> Iterator[tuple[frozenset[str], list[str]]]:
     """Yield parts of a rule that have the same conditions."""
     if rule.queries:
-        named = f"[{', '.join(_quote(name) for name in sorted(rule.queries))}].contains(context.query)"
+        named = f"[{', '.join(quote(name) for name in sorted(rule.queries))}].contains(context.query)"
         by_name = ["context has query", named]
         yield frozenset({"invoke_query"}), by_name
         yield frozenset(_RUN_BY_QUERIES), [*by_name, *_scope("branch", rule.branches)]
@@ -99,18 +101,4 @@ def _split(rule: Permission) -> Iterator[tuple[frozenset[str], list[str]]]:
 def _scope(what: str, scope: BranchScope) -> list[str]:
     if scope is BranchScope.ANY:
         return []
-    return [f"context has {what}", f"context.{what} == {_quote(scope.value)}"]
-
-
-def _name(kind: str, id: str) -> str:
-    return f"{kind}::{_quote(id)}"
-
-
-def _quote(text: str) -> str:
-    letters = (
-        letter
-        if letter.isascii() and (letter.isalnum() or letter in " _-./:@")
-        else f"\\u{{{ord(letter):x}}}"
-        for letter in text
-    )
-    return f'"{"".join(letters)}"'
+    return [f"context has {what}", f"context.{what} == {quote(scope.value)}"]

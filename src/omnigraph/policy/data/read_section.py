@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import cedarpy
-
 from omnigraph.base.errors import BadInput
+from omnigraph.policy.cedar_text import CedarProblem, is_cedar, read_policies
 from omnigraph.policy.data.names import entities_in
 from omnigraph.policy.data.section import ACTION, ACTOR, ASKED_ACTIONS, DataPolicy, HiddenProperties
 
@@ -57,22 +55,17 @@ class SectionReader:
         return DataPolicy(rows, tuple(item for item in found if item is not None))
 
     def _check_cedar(self, rows: str) -> bool:
-        if not rows.strip():
-            return True
-        told, error = _parse(rows)
-        if told is None:
-            self._say("not_cedar", f"data.rows is not Cedar: {error}", ("rows",), _find_line(rows))
-            return False
-        if told.get("templates"):
-            said = "data.rows has a template (?principal, ?resource): write policies without"
-            self._say("template", said, ("rows",))
+        told = read_policies(rows)
+        if isinstance(told, CedarProblem):
+            line = _find_line(rows) if told.code == "not_cedar" else 0
+            self._say(told.code, f"data.rows {told.message}", ("rows",), line)
             return False
         for kind, known, what in (
             (_GROUP, self.groups, "the group {!r}, which the policy does not have"),
             (ACTOR, self.actors, "the actor {!r}, whom the policy does not know"),
             (ACTION, ASKED_ACTIONS, f"the action {{!r}}: use {', '.join(ASKED_ACTIONS)}"),
         ):
-            for name in sorted(set(entities_in(told["staticPolicies"], kind)) - set(known)):
+            for name in sorted(set(entities_in(told, kind)) - set(known)):
                 line = next((at for at, text in enumerate(rows.split("\n")) if f'"{name}"' in text), 0)
                 self._say("unknown_name", f"data.rows names {what.format(name)}", ("rows",), line)
         return True
@@ -136,18 +129,11 @@ def parse_section(section: Any, groups: Collection[str], actors: Collection[str]
     return found
 
 
-def _parse(rows: str) -> tuple[dict[str, Any] | None, str]:
-    try:
-        return json.loads(cedarpy.policies_to_json_str(rows)), ""
-    except Exception as error:  # cedarpy raises what it likes
-        return None, str(error)
-
-
 def _find_line(rows: str) -> int:
     """Return the line on which the first policy begins that is not Cedar: Cedar itself names no place."""
     begins = 0
     for at, letter in enumerate(rows):
-        if letter == ";" and _parse(rows[: at + 1])[0] is not None:
+        if letter == ";" and is_cedar(rows[: at + 1]):
             begins = at + 1
     rest = rows[begins:]
     return rows.count("\n", 0, begins + len(rest) - len(rest.lstrip()))

@@ -13,6 +13,7 @@ import cedarpy
 
 from omnigraph.base.errors import BadInput, PolicyDenied
 from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.policy.cedar_text import CedarProblem, name_entity, read_policies
 from omnigraph.policy.data.logic import KnownCondition, all_of, any_of
 from omnigraph.policy.data.names import NamedPlaces, SchemaName, names_in_rows
 from omnigraph.policy.data.residuals import ERROR, judge_policy
@@ -132,8 +133,8 @@ class DataPolicy:
             raise PolicyDenied(f"the policy does not know the actor {who.actor!r}", actor=who.actor)
         found = cedarpy.is_authorized_partial(
             {
-                "principal": _name(ACTOR, who.actor),
-                "action": _name(ACTION, who.action),
+                "principal": name_entity(ACTOR, who.actor),
+                "action": name_entity(ACTION, who.action),
                 "context": {"branch": who.branch, "protected": who.protected},
             },
             self._policies,
@@ -172,16 +173,10 @@ class DataPolicy:
     @cached_property
     def _told(self) -> dict[str, Any]:
         """The policies as JSON, by the names that Cedar gives them."""
-        if not self.rows.strip():
-            return {}
-        try:
-            told = json.loads(cedarpy.policies_to_json_str(self.rows))
-        except Exception as error:  # cedarpy raises what it likes
-            raise BadInput(f"data.rows is not Cedar: {error}") from error
-        if told.get("templates"):
-            raise BadInput("data.rows has a template (?principal, ?resource): write policies without")
-        found: dict[str, Any] = told["staticPolicies"]
-        return found
+        told = read_policies(self.rows)
+        if isinstance(told, CedarProblem):
+            raise BadInput(f"data.rows {told.message}")
+        return told
 
     @cached_property
     def _row_names(self) -> frozenset[SchemaName]:
@@ -199,13 +194,3 @@ def _refuse_key(table: TableType, hidden: Collection[str], error: type[BadInput 
             f"the policy hides {table.name}.{keys[0]}, which ids are made of and would show: "
             "hide the rows instead, by data.rows"
         )
-
-
-def _name(kind: str, id: str) -> str:
-    letters = (
-        letter
-        if letter.isascii() and (letter.isalnum() or letter in " _-./:@")
-        else f"\\u{{{ord(letter):x}}}"
-        for letter in id
-    )
-    return f'{kind}::"{"".join(letters)}"'
