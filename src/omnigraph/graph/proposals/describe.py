@@ -163,7 +163,7 @@ def _check(
     return work.checks
 
 
-_INTERNAL = ("owner", "digest", "incarnation")
+_INTERNAL = ("owner", "digest", "incarnation", "idempotency_key")
 _UNSEEN = "not run: what is merged has to be staged, and this handle may not write"
 
 

@@ -59,6 +59,8 @@ class ProposalFacts:
     answered_by: list[str | None] = field(default_factory=list)
     """Who has saved each answer."""
     last_checks: Sequence[Mapping[str, Any]] = ()
+    said: dict[tuple[str | None, str], StoredEvent] = field(default_factory=dict)
+    """Comments with an idempotency key, by actor and key."""
 
     @property
     def source(self) -> str:
@@ -133,6 +135,9 @@ def _apply(facts: ProposalFacts, event: StoredEvent) -> None:
             actor = str(event.actor)
             given = (told["commit"], told["content"], told["digest"])
             facts.verdicts[actor] = Verdict(actor, approves, *given, event)
+        case EventKind.COMMENTED:
+            if (key := told.get("idempotency_key")) is not None:
+                facts.said[event.actor, key] = event
         case EventKind.RESOLVED:
             _answer(facts, told, event.actor)
         case EventKind.MERGE_STARTED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from omnigraph.base.errors import Contention, ProposalClosed
+from omnigraph.base.errors import Conflict, Contention, ProposalClosed
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.proposals.desk import ProposalDesk
 from omnigraph.graph.proposals.events import EventKind, StoredProposal
@@ -54,6 +54,19 @@ def add_event(
         if added is not None:
             return added
     raise Contention(f"others kept changing proposal {id}: try again", proposal=id)
+
+
+def was_said(facts: ProposalFacts, actor: str | None, told: Mapping[str, Any]) -> bool:
+    """Return whether a comment was added before under its idempotency key; refuse another one under it."""
+    key = told.get("idempotency_key")
+    before = None if key is None else facts.said.get((actor, key))
+    if before is None:
+        return False
+    if any(before.facts.get(name) != told.get(name) for name in ("text", "entity")):
+        raise Conflict(
+            f"idempotency key {key!r} was used for another comment: use a key for one comment", key=key
+        )
+    return True
 
 
 def closed_error(facts: ProposalFacts) -> ProposalClosed:

@@ -219,22 +219,8 @@ def _propose(call: ToolCall) -> dict[str, Any]:
 
 
 def _comment(call: ToolCall) -> dict[str, Any]:
-    proposals, said = call.open().proposals, call.arguments["text"]
-    if call.key is not None:
-        found = proposals.show(call.arguments["id"])
-        if any(_says_the_same(item, call) for item in found.comments):
-            return {"proposal": _describe(found)}
-    done = proposals.comment(call.arguments["id"], said, entity=call.get("entity"))
-    return {"proposal": _describe(done)}
-
-
-def _says_the_same(comment: Any, call: ToolCall) -> bool:
-    about = None if comment.entity is None else dict(comment.entity)
-    return (comment.actor, comment.text, about) == (
-        call.caller.actor,
-        call.arguments["text"],
-        call.get("entity"),
-    )
+    given = call.arguments["id"], call.arguments["text"]
+    return {"proposal": _describe(call.open().proposals.comment(*given, entity=call.get("entity")))}
 
 
 def _resolve(call: ToolCall) -> dict[str, Any]:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from omnigraph.base.errors import NotFound
+from omnigraph.compiler.schema.ast import SchemaFile
+from omnigraph.compiler.schema.parser import parse_schema
+from omnigraph.compiler.schema.printer import print_schema
+from omnigraph.compiler.source import suggest
 from omnigraph.compiler.stored.queries import QuerySet
 from omnigraph.compiler.stored.tools import describe_query, name_tools
 from omnigraph.execution.result import Result, Stream
@@ -138,18 +143,18 @@ def _show_schema(call: ToolCall) -> dict[str, Any]:
     return {"commit": seen.commit_id, "schema": "\n".join(page.items), "next_cursor": page.next_cursor}
 
 
-def _declarations(source: str, wanted: list[str]) -> Iterator[str]:
-    """Yield the lines of the declarations of some types."""
-    depth, is_wanted = 0, False
-    for line in source.splitlines():
-        words = line.replace(":", " ").replace("{", " ").split()
-        if depth == 0 and len(words) > 1 and words[0] in ("node", "edge", "interface", "enum"):
-            is_wanted = words[1] in wanted
-        if is_wanted:
-            yield line
-        depth += line.count("{") - line.count("}")
-        if depth == 0 and line.count("}"):
-            is_wanted = False
+def _declarations(source: str, wanted: list[str]) -> list[str]:
+    """Return the lines of the declarations of some types, with their comments."""
+    tree = parse_schema(source)
+    known = [item.name.text for item in tree.declarations]
+    for name in wanted:
+        if name not in known:
+            hint = suggest(name, known)
+            raise NotFound(
+                f"there is no type or interface {name!r}" + (f": {hint}" if hint else ""), type=name
+            )
+    kept = tuple(item for item in tree.declarations if item.name.text in wanted)
+    return print_schema(SchemaFile(kept)).strip().splitlines()
 
 
 def _show_language(call: ToolCall) -> dict[str, Any]:

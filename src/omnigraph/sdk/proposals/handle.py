@@ -27,7 +27,14 @@ from omnigraph.graph.proposals.merge import merge_proposal
 from omnigraph.graph.proposals.model import Mergeability, Proposal, ProposalPage
 from omnigraph.graph.proposals.sides import involved_in
 from omnigraph.graph.proposals.stored import no_proposal
-from omnigraph.graph.proposals.verbs import add_event, closed_error, read_all, read_proposal, verdict_of
+from omnigraph.graph.proposals.verbs import (
+    add_event,
+    closed_error,
+    read_all,
+    read_proposal,
+    verdict_of,
+    was_said,
+)
 from omnigraph.graph.proposals.work import RunChecks
 from omnigraph.graph.write.keys import check_key, claim_key
 from omnigraph.policy.actions import BranchScope
@@ -123,11 +130,15 @@ class Proposals:
         told: dict[str, Any] = {"text": text}
         if entity is not None:
             told["entity"] = read_entity(entity)
+        if (key := check_key(self._graph._key)) is not None:
+            told["idempotency_key"] = key
 
-        def decide(facts: ProposalFacts) -> Mapping[str, Any]:
+        def decide(facts: ProposalFacts) -> Mapping[str, Any] | None:
             self._check_policy(
                 "approve" if self._may_approve(facts) else _OPERATION, facts.source, facts.into
             )
+            if was_said(facts, desk.actor, told):
+                return None
             return {**told, "commit": commit or self._commit_of(facts)}
 
         return self._describe(desk, add_event(desk, id, EventKind.COMMENTED, decide, only_open=False).stored)

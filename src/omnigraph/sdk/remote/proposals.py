@@ -69,7 +69,8 @@ class RemoteProposals:
     ) -> Proposal:
         """Say something about a proposal, or about an entity: (type, id), or (type, id, property)."""
         named = None if entity is None else read_entity(entity)
-        return self._act("POST", id, "/comments", {"text": text, "entity": named, "commit": commit})
+        body = {"text": text, "entity": named, "commit": commit}
+        return _proposal(self._transport.write(f"{_path(id)}/comments", body))
 
     def approve(self, id: str, *, commit: str | None = None, text: str = "") -> Proposal:
         """Approve a proposal as its source is now; a later push voids that, and so do other saved answers."""

@@ -16,7 +16,8 @@ from omnigraph.server.bodies import (
     ProposalTextBody,
     ResolutionsBody,
 )
-from omnigraph.server.calls import GraphDep, WriteDep, refuse_precondition
+from omnigraph.server.calls import GraphDep, WriteDep, WriteHeaders, refuse_precondition
+from omnigraph.server.context import current_request
 from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
@@ -72,7 +73,9 @@ def judge_proposal(call: GraphDep, id: str) -> dict[str, Any]:
 @router.post("/proposals/{id}/comments", status_code=201)
 def comment_on_proposal(call: GraphDep, id: str, body: CommentBody) -> dict[str, Any]:
     """Say something about a proposal, or about an entity of it."""
-    return _as_answer(call.open().proposals.comment(id, **body.model_dump()))
+    request = current_request()
+    headers = WriteHeaders(None if request is None else request.idempotency_key, None)
+    return _as_answer(call.open(headers=headers).proposals.comment(id, **body.model_dump()))
 
 
 @router.post("/proposals/{id}/approve")
