@@ -39,6 +39,8 @@ def compute(
 
 
 def _typed(found: Any, node: Call | Case) -> Any:
+    if node.type.scalar.value == "I64" and type(found) is int:
+        return _fitting(found, "I64")
     return float(found) if node.type.scalar.is_float and type(found) is int else found
 
 

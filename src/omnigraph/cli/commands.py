@@ -51,9 +51,12 @@ COMMANDS = {
     ),
     "diff": ("changes", "Show what leads from one branch or commit to another."),
     "serve": ("serve", "Serve graphs over HTTP until it is stopped."),
-    "mcp": ("mcp", "Give a graph to agents as tools, over the Model Context Protocol."),
+    "mcp": (
+        "mcp",
+        "Give a graph to agents as tools, over the Model Context Protocol, on standard input and output.",
+    ),
     "skill": ("skill", "Show or install the pages that teach agents to work with graphs."),
-    "shell": ("shell.command", "Type queries and commands one after the other."),
+    "shell": ("shell.command", "Type queries and commands one after the other; \\help lists the commands."),
     "alias": (
         "access.alias",
         "Run a stored query of a server by a name of the configuration, or list these names.",

@@ -39,6 +39,8 @@ def watch_stages(report: Report, seconds: float = _POLL_SECONDS) -> Iterator[Non
     finally:
         done.set()
         watcher.join()
+        with suppress(Exception):  # how it ended is told, however quick it was
+            _report_once(progress.describe(), report)
 
 
 def _report_once(phase: str | None, report: Report) -> None:

@@ -46,7 +46,8 @@ def wait_for_all(page: Page) -> None:
 
 
 def write(page: Page, text: str) -> None:
-    """Replace what is in the editor."""
+    """Replace the sample that is in the editor, once it is there."""
+    expect(page.get_by_role("button", name="Explain")).to_be_enabled()
     page.get_by_role("textbox", name="Query").click()
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.press("Delete")
@@ -251,6 +252,7 @@ def test_everything_from_login_to_a_commit_is_done_by_keyboard_alone(
         press_until(page, "link", "Query")
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Query", exact=True)).to_be_visible()
+        expect(page.get_by_role("button", name="Explain")).to_be_enabled()
         press_until(page, "textbox", "Query")
         page.keyboard.press("ControlOrMeta+a")
         page.keyboard.press("Delete")

@@ -127,6 +127,7 @@ def test_a_protected_branch_says_why_it_is_not_merged_into(page: Page, served: S
     page.get_by_role("button", name="Protect", exact=True).first.click()
     expect(page.get_by_text("protected: 1 approval")).to_be_visible()
     go(page, served, "query")
+    expect(page.get_by_role("button", name="Explain")).to_be_enabled()
     page.get_by_role("textbox", name="Query").click()
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.press("Delete")
