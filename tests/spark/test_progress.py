@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
 import omnigraph as og
@@ -41,7 +42,19 @@ def test_a_load_on_spark_tells_phases_and_rows(session: Any, tmp_path: Path) -> 
     with spark.watched(lambda text, *_: told.append(text), seconds=0.005):
         graph.load(people, type="Person", mode="append")
     assert any(text.startswith("read") for text in told)
-    assert any(text.startswith(("check: 4,000", "write: 4,000", "publish: 4,000")) for text in told), told
+    assert any(text.startswith(("check: 4,000", "write: 4,000", "publish: 4,000")) for text in told), sorted(
+        set(told)
+    )
+
+
+def test_wrong_rows_are_refused_also_while_somebody_watches(session: Any, tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", SCHEMA)
+    people = session.range(0, 10, 1, 2).selectExpr(
+        "CASE WHEN id = 7 THEN NULL ELSE concat('p', id) END AS name"
+    )
+    with spark.watched(lambda *_: None, seconds=0.005), pytest.raises(og.ValidationError, match="name"):
+        graph.load(people, type="Person", mode="append")
+    assert graph.query("query q() { match { $p: Person } return { $p.name } }").rows == []
 
 
 def test_whoever_watches_leaves_the_import_of_spark_alone() -> None:

@@ -134,10 +134,10 @@ class SparkExecutor(Executor):
             base.view_pinned() if order.writes else None,
             int.from_bytes(clock.current().random_bytes(8), "big"),
             order.limit,
-            order.vectors,
-            self._skip_by_split(order.skip or frozenset()),
-            PatchedTables(base.view_pinned()) if order.mode == "patch" else None,
-            self._count_rows(),
+            vectors=order.vectors,
+            skip=self._skip_by_split(order.skip or frozenset()),
+            patched=PatchedTables(base.view_pinned()) if order.mode == "patch" else None,
+            rows=self._count_rows(),
         )
         outcomes, keys = self._run(order, base, task)
         self._firsts = first_places(self._splits, outcomes)

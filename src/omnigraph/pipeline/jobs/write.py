@@ -97,7 +97,14 @@ class RowStaging:
         vectors = MissingVectors(graph.embedder)
         self._spools = puts_aside(told)
         self._task = ReadTask(
-            catalog, (), pinned, key, SHOWN_PROBLEMS, vectors, patched=patched, puts_aside=self._spools
+            catalog,
+            (),
+            pinned,
+            key,
+            SHOWN_PROBLEMS,
+            vectors=vectors,
+            patched=patched,
+            puts_aside=self._spools,
         )
         owner = None if table is None else catalog.node(table) or catalog.edge(table)
         version = base.rely_on(owner.table_key).pin.path if owner is not None else ""

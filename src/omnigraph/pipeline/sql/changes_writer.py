@@ -58,7 +58,7 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
         key = int.from_bytes(clock.current().random_bytes(8), "big")
         vectors = MissingVectors(graph.embedder)
         self._task = ReadTask(
-            graph.catalog_at(self._schema), (), base.view_pinned(), key, SHOWN_PROBLEMS, vectors
+            graph.catalog_at(self._schema), (), base.view_pinned(), key, SHOWN_PROBLEMS, vectors=vectors
         )
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:

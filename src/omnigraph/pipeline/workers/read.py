@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ class ReadTask:
     """The key of the hashes."""
     limit: int
     """How many problems of one split are reported; the rest are only counted."""
+    _: KW_ONLY
     vectors: MissingVectors | None = None
     skip: Mapping[int, frozenset[int]] = field(default_factory=dict)
     """By split, the numbers of records that are left out and sent back."""
