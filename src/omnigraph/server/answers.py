@@ -12,9 +12,9 @@ from fastapi.responses import Response
 
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.execution.result import Result, Stream, record_batch
+from omnigraph.server.requests.engine_pool import current_pool
 from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.streams import StreamedAnswer, join_lines
-from omnigraph.server.requests.work import current_workshop
 from omnigraph.wire.media import ARROW, COMMIT_HEADER, JSON, NDJSON
 from omnigraph.wire.results import result_metadata
 from omnigraph.wire.values import encode
@@ -44,7 +44,7 @@ def _weigh(parameters: Iterable[str]) -> float:
 
 def answer_result(result: Result, query_name: str | None, target: dict[str, Any]) -> Response:
     """Return a result as one JSON object, which is held whole."""
-    size, most = sum(array.nbytes for array in result.arrays), current_workshop().limits.answer_bytes
+    size, most = sum(array.nbytes for array in result.arrays), current_pool().limits.answer_bytes
     if size > most:
         raise ResourceLimit(
             f"the result has {size} bytes, and JSON is made in memory: ask for {NDJSON} or {ARROW}",

@@ -27,9 +27,9 @@ from omnigraph.server.observe.traces import Traces
 from omnigraph.server.page import routes as page
 from omnigraph.server.policies import ServerPolicies
 from omnigraph.server.requests.body_limit import BodyLimit
-from omnigraph.server.requests.manners import Manners
+from omnigraph.server.requests.engine_pool import EnginePool
+from omnigraph.server.requests.lifecycle import RequestLifecycle
 from omnigraph.server.requests.refusals import add_refusals
-from omnigraph.server.requests.work import Workshop
 from omnigraph.server.revisions.current import CurrentGraphs
 from omnigraph.server.revisions.of_cluster import ClusterRevisions
 from omnigraph.server.routes import (
@@ -99,7 +99,7 @@ def create_app(config: ServerConfig) -> FastAPI:
     app.state.served = _choose_graphs(config)
     app.state.tokens = config.tokens
     app.state.limits = config.limits
-    app.state.workshop = Workshop(config.limits, config.state or default_state())
+    app.state.pool = EnginePool(config.limits, config.state or default_state())
     app.state.stopping = threading.Event()
     app.state.metrics = Metrics(config.metrics)
     app.state.traces = config.traces
@@ -120,7 +120,7 @@ def create_app(config: ServerConfig) -> FastAPI:
         app.include_router(part.router)
     app.add_middleware(BodyLimit, limits=config.limits)
     app.add_middleware(ExactValues)
-    app.add_middleware(Manners, limits=config.limits)
+    app.add_middleware(RequestLifecycle, limits=config.limits)
     add_refusals(app)
     app.openapi = describe_routes(app, config.tokens)  # type: ignore[method-assign]
     return app
@@ -148,6 +148,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.jobs.stop()
     await run_in_threadpool(app.state.webhooks.join, _JOB_STOP_SECONDS)
     await run_in_threadpool(app.state.jobs.join, _JOB_STOP_SECONDS)
-    app.state.workshop.close()
+    app.state.pool.close()
     app.state.metrics.close()
     await run_in_threadpool(app.state.served.close)

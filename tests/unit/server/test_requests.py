@@ -18,8 +18,9 @@ import omnigraph as og
 from omnigraph.base.errors import NotFound
 from omnigraph.server.app import ServerConfig, create_app
 from omnigraph.server.limits import RequestLimits
+from omnigraph.server.requests.engine_pool import EnginePool
+from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.streams import StreamedAnswer, join_lines
-from omnigraph.server.requests.work import WorkRoute, Workshop
 from support.served_here import serving_here, wait_until
 
 LONG = (
@@ -52,9 +53,9 @@ def app_of(root: Path, **limits: Any) -> FastAPI:
     return create_app(ServerConfig({"people": str(root)}, limits=RequestLimits(**limits)))
 
 
-def workshop_of(app: FastAPI) -> Workshop:
-    found = app.state.workshop
-    assert isinstance(found, Workshop)
+def pool_of(app: FastAPI) -> EnginePool:
+    found = app.state.pool
+    assert isinstance(found, EnginePool)
     return found
 
 
@@ -63,7 +64,7 @@ def test_a_client_that_goes_away_stops_its_query(root: Path) -> None:
     with serving_here(app) as url:
         with pytest.raises(httpx.ReadTimeout), httpx.Client(timeout=httpx.Timeout(10, read=0.3)) as client:
             client.post(f"{url}/graphs/people/query", json={"query": LONG})
-        wait_until(lambda: workshop_of(app).running["read"] == 0, seconds=15)
+        wait_until(lambda: pool_of(app).running["read"] == 0, seconds=15)
 
 
 def test_a_deadline_is_passed_down_to_the_engine(root: Path) -> None:
@@ -111,7 +112,7 @@ class Pieces:
 
 def app_with(root: Path, pieces: Pieces, **limits: Any) -> FastAPI:
     app = app_of(root, **limits)
-    router = APIRouter(route_class=WorkRoute)
+    router = APIRouter(route_class=EngineRoute)
 
     @router.get("/pieces")
     def send() -> Response:
@@ -128,7 +129,7 @@ def test_a_stream_makes_no_more_than_its_client_takes_and_leaves_one_that_takes_
         assert answer.status_code == 200
         wait_until(lambda: pieces.closed)
         assert pieces.made < 50
-        assert workshop_of(app).admission.streams == 0
+        assert pool_of(app).admission.streams == 0
 
 
 def test_an_error_before_the_first_piece_is_an_answer_and_one_after_it_breaks_the_connection(
@@ -155,11 +156,11 @@ def test_a_client_that_leaves_a_stream_ends_it(root: Path) -> None:
 def test_there_are_only_so_many_streams(root: Path) -> None:
     app = app_with(root, Pieces(1), streams=1)
     with serving_here(app) as url:
-        workshop_of(app).admission.begin_stream()
+        pool_of(app).admission.begin_stream()
         answer = httpx.get(f"{url}/pieces")
         assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
         assert answer.json()["details"] == {"resource": "streams", "limit": 1}
-        workshop_of(app).admission.end_stream()
+        pool_of(app).admission.end_stream()
         assert httpx.get(f"{url}/pieces").status_code == 200
 
 
@@ -167,7 +168,7 @@ def test_an_actor_has_only_so_many_writes_at_once(root: Path) -> None:
     app = app_of(root, actor_requests=1)
     with serving_here(app) as url:
         body = {"query": ADD, "params": {"n": "one too many"}}
-        with workshop_of(app).admission.admit(None, 10):
+        with pool_of(app).admission.admit(None, 10):
             answer = httpx.post(f"{url}/graphs/people/mutate", json=body)
             assert httpx.post(f"{url}/graphs/people/explain", json={"query": LONG}).status_code == 200
         assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
@@ -178,7 +179,7 @@ def test_an_actor_has_only_so_many_writes_at_once(root: Path) -> None:
 def test_the_bytes_of_an_actors_writes_are_counted(root: Path) -> None:
     app = app_of(root, actor_bytes=100)
     with serving_here(app) as url:
-        with workshop_of(app).admission.admit(None, 90):
+        with pool_of(app).admission.admit(None, 90):
             body = {"query": ADD, "params": {"n": "bytes"}}
             answer = httpx.post(f"{url}/graphs/people/mutate", json=body)
         assert answer.json()["details"]["resource"] == "actor_bytes"

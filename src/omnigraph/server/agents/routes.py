@@ -15,7 +15,8 @@ from omnigraph.base.errors import BadInput, OmniError
 from omnigraph.sdk.graph import Graph
 from omnigraph.server.calls import GraphCall, GraphDep, WriteHeaders
 from omnigraph.server.context import ClientGone, current_request
-from omnigraph.server.requests.work import current_workshop, note_commit
+from omnigraph.server.requests.engine_pool import current_pool
+from omnigraph.server.requests.engine_route import note_commit
 
 # It takes most of a second to import, which only servers pay that agents call.
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ async def answer_agent(
     read_only: Annotated[bool, Query(description="Whether only tools that read are there.")] = False,
 ) -> Response:
     """Answer a message of MCP about one graph."""
-    await current_workshop().run(call.open)  # a graph that there is not is told as everywhere
+    await current_pool().run(call.open)  # a graph that there is not is told as everywhere
     host = await _find_host(request.app)
     return _Answer(host, _describe_caller(call, read_only or request.app.state.agents_read_only))
 
@@ -75,13 +76,13 @@ def _describe_caller(call: GraphCall, read_only: bool) -> ToolCaller:
 
 async def _run(call: Callable[[], Any], writes: bool) -> Any:
     """Run a call of the engine as routes do: in its threads, until nobody waits, and within limits."""
-    request, workshop = current_request(), current_workshop()
+    request, pool = current_request(), current_pool()
     assert request is not None
     try:
         if not writes:
-            return await workshop.run(call)
-        with workshop.admission.admit(request.actor, request.body_bytes):
-            done = await workshop.run(call, writes=True)
+            return await pool.run(call)
+        with pool.admission.admit(request.actor, request.body_bytes):
+            done = await pool.run(call, writes=True)
             note_commit(done)
             return done
     except OmniError as error:

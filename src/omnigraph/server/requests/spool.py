@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from omnigraph.base.errors import ResourceLimit
-from omnigraph.server.requests.work import Workshop
+from omnigraph.server.requests.engine_pool import EnginePool
 
 _HELD_BYTES = 1024 * 1024
 
 
-async def write_body(pieces: AsyncIterator[bytes], path: Path, most: int, workshop: Workshop) -> int:
+async def write_body(pieces: AsyncIterator[bytes], path: Path, most: int, pool: EnginePool) -> int:
     """Write a body to a file and return how many bytes it has; about a MiB is held at once."""
     taken, held = 0, bytearray()
-    descriptor = await workshop.run(os.open, path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600, writes=True)
+    descriptor = await pool.run(os.open, path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600, writes=True)
     try:
         async for piece in pieces:
             taken += len(piece)
@@ -28,9 +28,9 @@ async def write_body(pieces: AsyncIterator[bytes], path: Path, most: int, worksh
                 )
             held += piece
             if len(held) >= _HELD_BYTES:
-                await workshop.run(_write, descriptor, bytes(held), writes=True)
+                await pool.run(_write, descriptor, bytes(held), writes=True)
                 held.clear()
-        await workshop.run(_write, descriptor, bytes(held), writes=True)
+        await pool.run(_write, descriptor, bytes(held), writes=True)
     finally:
         os.close(descriptor)
     return taken

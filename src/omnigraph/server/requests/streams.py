@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from omnigraph.base.errors import OmniError
 from omnigraph.server.context import BrokenAnswer, ClientGone, current_request
-from omnigraph.server.requests.work import current_workshop
+from omnigraph.server.requests.engine_pool import current_pool
 
 PIECE_BYTES = 64 * 1024
 """About how much is sent at once of what is made line by line."""
@@ -31,7 +31,7 @@ class StreamedAnswer(Response):
         status_code: int = 200,
     ) -> None:
         self._pieces = iter(pieces)
-        self._admission = current_workshop().admission
+        self._admission = current_pool().admission
         self._admission.begin_stream()
         try:
             self._first = next(self._pieces, None)
@@ -43,7 +43,7 @@ class StreamedAnswer(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send all pieces; the client's going ends the work."""
-        request, workshop = current_request(), current_workshop()
+        request, pool = current_request(), current_pool()
         assert request is not None
         request.is_answering = True
         try:
@@ -55,7 +55,7 @@ class StreamedAnswer(Response):
             while piece is not None and not request.gone.is_set():
                 if piece:
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
-                piece = await workshop.run(next, self._pieces, None)
+                piece = await pool.run(next, self._pieces, None)
             if not request.gone.is_set():
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         except ClientGone:

@@ -14,15 +14,16 @@ from omnigraph.base.choices import EntityKind
 from omnigraph.base.errors import BadInput
 from omnigraph.sdk.entities.blob import BlobHandle
 from omnigraph.server.calls import GraphDep, WriteDep, WriteHeaders
+from omnigraph.server.requests.engine_pool import current_pool
+from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.refusals import refuse
 from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.streams import StreamedAnswer
-from omnigraph.server.requests.work import WorkRoute, current_workshop
 from omnigraph.server.routes.writes import bounded
 from omnigraph.wire.media import COMMIT_HEADER, NULL_HEADER
 from omnigraph.wire.values import encode
 
-router = GraphRouter(route_class=WorkRoute, tags=["blobs"])
+router = GraphRouter(route_class=EngineRoute, tags=["blobs"])
 _BYTES = "application/octet-stream"
 _PARTS: dict[int | str, dict[str, Any]] = {
     206: {"description": "A part of the bytes."},
@@ -123,7 +124,7 @@ async def put_blob(
             data = body.decode()
         except ValueError:
             raise BadInput("the text is not UTF-8") from None
-    done = await current_workshop().run(lambda: blob.put(data, message=message), writes=True)
+    done = await current_pool().run(lambda: blob.put(data, message=message), writes=True)
     return {**encode(done), "blob_commit": blob.commit_id}
 
 

@@ -15,12 +15,12 @@ from omnigraph.server.bodies import (
     TagBody,
 )
 from omnigraph.server.calls import GraphDep, HeadDep, WriteDep
+from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.paging import PageDep
 from omnigraph.server.requests.routing import GraphRouter
-from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = GraphRouter(route_class=WorkRoute, tags=["branches"])
+router = GraphRouter(route_class=EngineRoute, tags=["branches"])
 
 
 @router.get("/branches")

@@ -11,12 +11,12 @@ from omnigraph.base.errors import BadInput
 from omnigraph.server.bodies import PickBody, UndoBody
 from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.loads import read_object
+from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.paging import name_rest, read_rest
 from omnigraph.server.requests.routing import GraphRouter
-from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = GraphRouter(route_class=WorkRoute, tags=["history"])
+router = GraphRouter(route_class=EngineRoute, tags=["history"])
 
 _MOST_COMMITS = 1_000
 TypeFilter = Annotated[list[str] | None, Query()]

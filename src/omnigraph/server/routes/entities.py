@@ -11,12 +11,12 @@ from omnigraph.base.errors import BadInput
 from omnigraph.sdk.entities.entity import EdgeDirection, Entity
 from omnigraph.server.bodies import CombineBody, EntityResetBody
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep
+from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.paging import NextPage, PageDep, name_rest, read_rest
 from omnigraph.server.requests.routing import GraphRouter
-from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = GraphRouter(route_class=WorkRoute, tags=["entities"])
+router = GraphRouter(route_class=EngineRoute, tags=["entities"])
 _MOST_CHANGES = 1_000
 
 

@@ -26,13 +26,14 @@ from omnigraph.server.jobs.rights import check_begin, may_see
 from omnigraph.server.jobs.runner import JobRunner
 from omnigraph.server.jobs.store import JobStore, no_job
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions
+from omnigraph.server.requests.engine_pool import current_pool
+from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.spool import write_body
 from omnigraph.server.requests.streams import render_event
-from omnigraph.server.requests.work import WorkRoute, current_workshop
 
-router = GraphRouter(route_class=WorkRoute, tags=["jobs"])
+router = GraphRouter(route_class=EngineRoute, tags=["jobs"])
 _POLL_SECONDS = 0.2
 _BEAT_SECONDS = 15.0
 _MOST_JOBS = 1_000
@@ -61,21 +62,21 @@ async def begin_load(
     ] = None,
 ) -> Response:
     """Load the body, or files at an address, as one commit; the request is answered when the job is there."""
-    workshop = current_workshop()
+    pool = current_pool()
     if address is not None:
         runner.addresses.check(address)
-    graph = await workshop.run(call.open)
+    graph = await pool.run(call.open)
     check_begin(graph, "load", {"branch": options.branch})
-    store = await workshop.run(runner.store_of, call.graphs, call.name, writes=True)
-    folder = await workshop.run(store.prepare, writes=True)
+    store = await pool.run(runner.store_of, call.graphs, call.name, writes=True)
+    folder = await pool.run(store.prepare, writes=True)
     try:
         body = folder / f"body{FILES[format][0]}"
-        size = await write_body(request.stream(), body, workshop.limits.job_bytes, workshop)
+        size = await write_body(request.stream(), body, pool.limits.job_bytes, pool)
         if address is not None and size:
             raise BadInput("give the address of files or a body, not both")
         asked = describe_load(format, mode, options, address)
         made = (call, headers, runner, store, folder, "load", asked, body.name)
-        return await workshop.run(_begin, *made, writes=True)
+        return await pool.run(_begin, *made, writes=True)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -218,23 +219,23 @@ class _Following(Response):
         self.init_headers({"Cache-Control": "no-store"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request, workshop = current_request(), current_workshop()
+        request, pool = current_request(), current_pool()
         assert request is not None
         request.is_answering = True
-        workshop.admission.begin_stream()
+        pool.admission.begin_stream()
         try:
             await self._send_all(scope["app"].state.stopping, send)
         finally:
-            workshop.admission.end_stream()
+            pool.admission.end_stream()
 
     async def _send_all(self, stopping: Any, send: Send) -> None:
-        request, workshop = current_request(), current_workshop()
+        request, pool = current_request(), current_pool()
         assert request is not None
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         beat, quiet = clock.current().monotonic(), 0
         while not (request.gone.is_set() or stopping.is_set()):
-            job = await workshop.run(self._store.get, self._id)
-            events = await workshop.run(self._store.events, self._id, self._after)
+            job = await pool.run(self._store.get, self._id)
+            events = await pool.run(self._store.events, self._id, self._after)
             parts = [
                 render_event(event.name, json.dumps(event.tell(), ensure_ascii=False), event.number)
                 for event in events

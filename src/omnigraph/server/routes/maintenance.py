@@ -6,11 +6,11 @@ from typing import Any
 
 from omnigraph.server.bodies import CleanupBody, EmbedBody, OptimizeBody, RepairBody
 from omnigraph.server.calls import GraphDep, WriteDep
+from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.routing import GraphRouter
-from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = GraphRouter(route_class=WorkRoute, tags=["maintenance"])
+router = GraphRouter(route_class=EngineRoute, tags=["maintenance"])
 
 
 @router.post("/optimize")

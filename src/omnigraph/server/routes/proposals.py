@@ -18,11 +18,11 @@ from omnigraph.server.bodies import (
 )
 from omnigraph.server.calls import GraphDep, WriteDep, WriteHeaders, refuse_precondition
 from omnigraph.server.context import current_request
+from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.routing import GraphRouter
-from omnigraph.server.requests.work import WorkRoute
 from omnigraph.wire.values import encode
 
-router = GraphRouter(route_class=WorkRoute, tags=["proposals"])
+router = GraphRouter(route_class=EngineRoute, tags=["proposals"])
 _MOST_PROPOSALS = 1_000
 
 

@@ -18,14 +18,15 @@ from omnigraph.server.bodies import QueriesBody, RunBody
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, read_condition
 from omnigraph.server.context import current_request
 from omnigraph.server.exactness import read_params
+from omnigraph.server.requests.engine_pool import current_pool
+from omnigraph.server.requests.engine_route import EngineRoute, note_commit, reads_only
 from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.paging import PageDep
 from omnigraph.server.requests.routing import GraphRouter
-from omnigraph.server.requests.work import WorkRoute, current_workshop, note_commit, reads_only
 from omnigraph.wire.media import JSON
 from omnigraph.wire.values import encode
 
-router = GraphRouter(route_class=WorkRoute, tags=["queries"])
+router = GraphRouter(route_class=EngineRoute, tags=["queries"])
 
 
 @router.get("/queries")
@@ -92,15 +93,15 @@ async def run_stored_query(
 async def _run_stored(
     call: GraphCall, headers: WriteHeaders, name: str, body: RunBody | None, accept: str | None
 ) -> Response:
-    asked, workshop = body or RunBody.model_validate({}), current_workshop()
-    graph = await workshop.run(call.open)
-    query = await workshop.run(_find, graph, name, asked)
+    asked, pool = body or RunBody.model_validate({}), current_pool()
+    graph = await pool.run(call.open)
+    query = await pool.run(_find, graph, name, asked)
     if not query.is_mutation:
-        return await workshop.run(_read, graph, query, asked, headers, accept)
+        return await pool.run(_read, graph, query, asked, headers, accept)
     request = current_request()
     size = 0 if request is None else request.body_bytes
-    with workshop.admission.admit(call.caller.actor, size):
-        return await workshop.run(_write, graph, query, asked, headers, call, writes=True)
+    with pool.admission.admit(call.caller.actor, size):
+        return await pool.run(_write, graph, query, asked, headers, call, writes=True)
 
 
 def _find(graph: Graph, name: str, asked: RunBody) -> StoredQuery:

@@ -21,12 +21,12 @@ from omnigraph.server.answers import (
 from omnigraph.server.bodies import ExplainBody, ExportBody, QueryBody
 from omnigraph.server.calls import GraphCall, GraphDep
 from omnigraph.server.exactness import read_params
+from omnigraph.server.requests.engine_route import EngineRoute, reads_only
 from omnigraph.server.requests.routing import GraphRouter
-from omnigraph.server.requests.work import WorkRoute, reads_only
 from omnigraph.wire.media import JSON
 from omnigraph.wire.values import encode
 
-router = GraphRouter(route_class=WorkRoute, tags=["reads"])
+router = GraphRouter(route_class=EngineRoute, tags=["reads"])
 
 
 @router.get("")

@@ -9,11 +9,11 @@ from omnigraph.compiler.catalog import codec
 from omnigraph.sdk.schema_text import SchemaText
 from omnigraph.server.bodies import SchemaBody
 from omnigraph.server.calls import GraphDep, WriteDep
+from omnigraph.server.requests.engine_route import EngineRoute, reads_only
 from omnigraph.server.requests.routing import GraphRouter
-from omnigraph.server.requests.work import WorkRoute, reads_only
 from omnigraph.wire.values import encode
 
-router = GraphRouter(route_class=WorkRoute, tags=["schema"])
+router = GraphRouter(route_class=EngineRoute, tags=["schema"])
 
 
 @router.get("/schema")

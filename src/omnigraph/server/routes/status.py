@@ -63,7 +63,7 @@ async def show_metrics(request: Request, caller: KnownCaller) -> Response:
     state, graphs = request.app.state, graphs_of(request)
     if graphs.policies.state is ServerState.POLICY_ENABLED:  # it names graphs
         graphs.policies.check_list(caller.actor)
-    state.metrics.set_gauges(state.workshop.running, state.workshop.admission.streams)
+    state.metrics.set_gauges(state.pool.running, state.pool.admission.streams)
     return Response(await run_in_threadpool(state.metrics.render), media_type=MEDIA_TYPE)
 
 

@@ -19,12 +19,13 @@ from omnigraph.server.bodies import LoadBody, MutateBody
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, read_condition
 from omnigraph.server.exactness import read_params
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions, load_file, name_records
+from omnigraph.server.requests.engine_pool import current_pool
+from omnigraph.server.requests.engine_route import EngineRoute, note_commit
 from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.requests.spool import write_body
-from omnigraph.server.requests.work import WorkRoute, current_workshop, note_commit
 
-router = GraphRouter(route_class=WorkRoute, tags=["writes"])
+router = GraphRouter(route_class=EngineRoute, tags=["writes"])
 
 
 @router.post("/mutate")
@@ -88,8 +89,8 @@ async def load_records(
     options: Annotated[LoadOptions, Depends()],
 ) -> Response:
     """Load the body as one commit: graph records as NDJSON, or rows of one type as CSV, Parquet or Arrow."""
-    workshop = current_workshop()
-    await workshop.run(_check_load, call, options)  # what is denied, or has no graph, is not read
+    pool = current_pool()
+    await pool.run(_check_load, call, options)  # what is denied, or has no graph, is not read
     folder = tempfile.mkdtemp(prefix="omnigraph-load-")
     path = os.path.join(folder, f"body{FILES[format][0]}")
 
@@ -102,8 +103,8 @@ async def load_records(
         return JsonAnswer(done)
 
     try:
-        await write_body(request.stream(), Path(path), workshop.limits.load_bytes, workshop)
-        return await workshop.run(load, writes=True)
+        await write_body(request.stream(), Path(path), pool.limits.load_bytes, pool)
+        return await pool.run(load, writes=True)
     finally:
         # A load that goes on without a client stops at its next checkpoint, or has read the file.
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,17 +1,11 @@
-"""Calls of the engine in threads beside the event loop; they stop when nobody waits for them any more."""
+"""Routes whose functions call the engine: what a request must be before one runs, and where it runs."""
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from contextvars import ContextVar, copy_context
 from functools import wraps
-from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request
 from fastapi.dependencies.utils import get_flat_params
@@ -19,87 +13,14 @@ from fastapi.params import Query
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
-from omnigraph.base.cancellation import watch
 from omnigraph.base.errors import BadInput
-from omnigraph.base.telemetry import measure
-from omnigraph.server.context import ClientGone, RequestState, current_request
-from omnigraph.server.limits import RequestLimits
+from omnigraph.server.context import ClientGone, current_request
 from omnigraph.server.policies import refuse_reader
-from omnigraph.server.requests.admission import Admission
+from omnigraph.server.requests.engine_pool import current_pool
 from omnigraph.server.requests.json_answer import JsonAnswer
-from omnigraph.server.requests.repeats import Repeats
 from omnigraph.wire.media import IF_COMMIT_HEADER
 
-_Answer = TypeVar("_Answer")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-
-
-class Workshop:
-    """The threads of a worker: reads and writes have their own, so that neither waits for the other."""
-
-    def __init__(self, limits: RequestLimits, state: Path) -> None:
-        self.limits = limits
-        self.repeats = Repeats(state)
-        self.admission = Admission(limits)
-        self.running: Counter[str] = Counter()
-        """How many calls of each kind are in a thread, or wait for one."""
-        self._reads = ThreadPoolExecutor(limits.threads, thread_name_prefix="omnigraph-read")
-        self._writes = ThreadPoolExecutor(limits.threads, thread_name_prefix="omnigraph-write")
-
-    async def run(self, call: Callable[..., _Answer], *args: Any, writes: bool = False) -> _Answer:
-        """Return what a call returns. It stops at its next checkpoint when the request is given up.
-
-        A call that has not begun by then never does. Reads and staging have checkpoints; a publish has none,
-        so that it is carried out to its end or not at all.
-        """
-        request = current_request()
-        assert request is not None, "only a request is worked for"
-        pool, kind = (self._writes, "write") if writes else (self._reads, "read")
-        job = pool.submit(copy_context().run, _call_watched, request, call, args)
-        self.running[kind] += 1
-        loop = asyncio.get_running_loop()
-        job.add_done_callback(lambda _: self._end_soon(loop, kind))
-        future = asyncio.wrap_future(job)
-        try:
-            return await future
-        except asyncio.CancelledError:
-            request.gone.set()
-            raise
-
-    def _end_soon(self, loop: asyncio.AbstractEventLoop, kind: str) -> None:
-        with suppress(RuntimeError):  # the server has stopped, and its loop with it
-            loop.call_soon_threadsafe(self._end, kind)
-
-    def _end(self, kind: str) -> None:
-        self.running[kind] -= 1
-
-    def close(self) -> None:
-        """Let threads end when they have nothing to do."""
-        for pool in (self._reads, self._writes):
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _call_watched(request: RequestState, call: Callable[..., _Answer], args: tuple[Any, ...]) -> _Answer:
-    # A StopIteration would be lost in a future: calls here never raise it.
-    with watch(request.check), measure() as counts:
-        try:
-            request.check()
-            return call(*args)
-        finally:
-            request.storage.update(counts.as_dict())
-
-
-_workshop: ContextVar[Workshop] = ContextVar("omnigraph_workshop")
-
-
-def enter_workshop(workshop: Workshop) -> None:
-    """Make a workshop the one that this task works in."""
-    _workshop.set(workshop)
-
-
-def current_workshop() -> Workshop:
-    """Return the workshop of this task."""
-    return _workshop.get()
 
 
 async def _read_key(
@@ -116,7 +37,7 @@ def reads_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     return endpoint
 
 
-class WorkRoute(APIRoute):
+class EngineRoute(APIRoute):
     """A route whose function calls the engine: it runs in a thread, and so does the making of its answer."""
 
     takes_any_parameter = False
@@ -157,14 +78,14 @@ def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callabl
         request = current_request()
         if takes_terms or not writes or "call" not in given or request is None:
             return _respond(endpoint(**given), status)
-        return current_workshop().repeats.answer_once(
+        return current_pool().repeats.answer_once(
             given["call"], request, lambda: _respond(endpoint(**given), status)
         )
 
     async def serve(given: dict[str, Any]) -> Any:
         if is_async:
             return await endpoint(**given)
-        return await current_workshop().run(answer, given, writes=writes)
+        return await current_pool().run(answer, given, writes=writes)
 
     @wraps(endpoint)
     async def work(**given: Any) -> Any:
@@ -181,7 +102,7 @@ def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callabl
                 return await serve(given)
             if guarded:
                 refuse_reader(given["call"].graphs.gate_of(given["call"].name), request.actor)
-            with current_workshop().admission.admit(request.actor, request.body_bytes):
+            with current_pool().admission.admit(request.actor, request.body_bytes):
                 return await serve(given)
         except ClientGone:
             if not request.has_left:

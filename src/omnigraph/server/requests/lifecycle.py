@@ -16,8 +16,8 @@ from omnigraph.base.ids import new_ulid
 from omnigraph.server.context import BrokenAnswer, ClientGone, RequestState, enter_request
 from omnigraph.server.limits import RequestLimits
 from omnigraph.server.observe.traces import Traces
+from omnigraph.server.requests.engine_pool import enter_pool
 from omnigraph.server.requests.refusals import send_error
-from omnigraph.server.requests.work import enter_workshop
 from omnigraph.wire.media import (
     COMMIT_HEADER,
     IF_COMMIT_HEADER,
@@ -36,7 +36,7 @@ _NOBODY = 499
 """The status in the log of a request whose client went away before its answer."""
 
 
-class Manners:
+class RequestLifecycle:
     """Serves each request with its state, and tells what became of it."""
 
     def __init__(self, app: ASGIApp, limits: RequestLimits) -> None:
@@ -50,7 +50,7 @@ class Manners:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         state = _read_state(scope, headers, self._limits)
         enter_request(state)
-        enter_workshop(scope["app"].state.workshop)
+        enter_pool(scope["app"].state.pool)
         wire = _Wire(state, receive, send, self._limits.stall_seconds)
         traces: Traces | None = scope["app"].state.traces
         span = None if traces is None else traces.begin(state.method, headers)
