@@ -13,7 +13,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.compiler.stored.tools import RESERVED
-from omnigraph.mcp.desk import ToolDesk
+from omnigraph.mcp.registry import ToolRegistry
 from omnigraph.mcp.source import ToolCaller, source_of
 from omnigraph.skill.pages import list_pages, read_page
 from support.command_line import run, run_text
@@ -32,34 +32,36 @@ def make_people(folder: Path) -> og.Graph:
     return graph
 
 
-def call_tools(desk: ToolDesk, caller: ToolCaller, text: str, named: Mapping[str, str]) -> Iterator[Any]:
+def call_tools(
+    registry: ToolRegistry, caller: ToolCaller, text: str, named: Mapping[str, str]
+) -> Iterator[Any]:
     for name, value in named.items():
         text = text.replace(f"${name}", value)
     for call in json.loads(text):
-        yield desk.call(caller, call["tool"], call["arguments"])
+        yield registry.call(caller, call["tool"], call["arguments"])
 
 
 def test_the_calls_of_the_skill_and_of_reviews_do_what_they_say(tmp_path: Path) -> None:
     make_people(tmp_path / "people")
-    desk = ToolDesk()
+    registry = ToolRegistry()
     author, reviewer = (
         ToolCaller(source_of(og.open(tmp_path / "people", actor=name)), name)
         for name in ("agent-7", "act-bob")
     )
     first, second = blocks("SKILL.md", "json tools")
-    answers = list(call_tools(desk, author, first, {}))
+    answers = list(call_tools(registry, author, first, {}))
     assert {(item["op"], item["id"]) for item in answers[-2]["changes"] if item["kind"] == "node"} == {
         ("update", "ada"),
         ("insert", "cyd"),
     }
-    history, blame, commits = call_tools(desk, author, second, {})
+    history, blame, commits = call_tools(registry, author, second, {})
     assert history["changes"][0]["commit"]["metadata"]["source"] == "letters/may.pdf"
     assert blame["properties"]["age"]["message"] == "ada's age, from her letter of May"
     assert len(commits["commits"]) == 2
     proposal = answers[-1]["proposal"]
     (review,) = blocks("references/review.md", "json tools")
     named = {"PROPOSAL": proposal["id"], "BASE": proposal["base_commit"], "SOURCE": proposal["source_commit"]}
-    approved = list(call_tools(desk, reviewer, review, named))[-1]
+    approved = list(call_tools(registry, reviewer, review, named))[-1]
     assert [item["actor"] for item in approved["proposal"]["approvals"]] == ["act-bob"]
 
 

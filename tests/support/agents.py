@@ -18,9 +18,9 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 import omnigraph as og
-from omnigraph.mcp.desk import ToolDesk
 from omnigraph.mcp.limits import ToolLimits
 from omnigraph.mcp.protocol import build_server
+from omnigraph.mcp.registry import ToolRegistry
 from omnigraph.mcp.source import ToolCaller, source_of
 from omnigraph.sdk.aio.threads import Threads
 
@@ -66,7 +66,7 @@ async def agent_here(
         return await threads.run(call)
 
     caller = ToolCaller(source_of(graph), graph.actor, read_only)
-    server = build_server(ToolDesk(ToolLimits(**limits)), lambda: caller, run)
+    server = build_server(ToolRegistry(ToolLimits(**limits)), lambda: caller, run)
     async with Client(server, mode=mode) as client:
         yield Agent(client)
 

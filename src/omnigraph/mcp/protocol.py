@@ -1,4 +1,4 @@
-"""The protocol over the desk: the official SDK's server, with tools, resources and what it says of itself."""
+"""The protocol over the registry: the SDK's server, with tools, resources and what it says of itself."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mcp.shared.exceptions import MCPError
 
 import omnigraph
 from omnigraph.base.errors import NotFound, OmniError, PolicyDenied
-from omnigraph.mcp.desk import ToolDesk
 from omnigraph.mcp.hints import describe_error
 from omnigraph.mcp.pages import cut_down
+from omnigraph.mcp.registry import ToolRegistry
 from omnigraph.mcp.source import ToolCaller
 from omnigraph.mcp.tools.model import Tool
 from omnigraph.skill.pages import read_page
@@ -44,16 +44,16 @@ FindCaller = Callable[[], ToolCaller]
 
 
 def build_server(
-    desk: ToolDesk,
+    registry: ToolRegistry,
     find_caller: FindCaller,
     run: RunsCalls,
     given_up: tuple[type[Exception], ...] = (),
 ) -> Server[Any]:
-    """Return the server of a desk; `find_caller` says who makes the call that is being answered.
+    """Return the server of a registry; `find_caller` says who makes the call that is being answered.
 
     `given_up` are the exceptions that end a call for which nobody waits any more.
     """
-    handlers = _Handlers(desk, find_caller, run, given_up)
+    handlers = _Handlers(registry, find_caller, run, given_up)
     return Server(
         "omnigraph",
         version=omnigraph.__version__,
@@ -70,32 +70,32 @@ def build_server(
 class _Handlers:
     def __init__(
         self,
-        desk: ToolDesk,
+        registry: ToolRegistry,
         find_caller: FindCaller,
         run: RunsCalls,
         given_up: tuple[type[Exception], ...],
     ) -> None:
-        self._desk, self._find_caller, self._run, self._given_up = desk, find_caller, run, given_up
+        self._registry, self._find_caller, self._run, self._given_up = registry, find_caller, run, given_up
 
     async def list_tools(
         self, context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         caller = self._find_caller()
-        found = await self._ask(lambda: self._desk.list_tools(caller))
+        found = await self._ask(lambda: self._registry.list_tools(caller))
         return types.ListToolsResult(tools=[_describe_tool(tool) for tool in found])
 
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         caller, name, arguments = self._find_caller(), params.name, params.arguments or {}
         try:
-            tool = await self._run(lambda: self._desk.find(caller, name), False)
-            answer = await self._run(lambda: self._desk.run(caller, tool, arguments), tool.writes)
+            tool = await self._run(lambda: self._registry.find(caller, name), False)
+            answer = await self._run(lambda: self._registry.run(caller, tool, arguments), tool.writes)
         except OmniError as error:
-            return _as_result(describe_error(error, self._desk.limits), is_error=True)
+            return _as_result(describe_error(error, self._registry.limits), is_error=True)
         except self._given_up:
             raise
         except Exception as error:
             _log.error("the tool %s failed", name, exc_info=error)
-            return _as_result(describe_error(OmniError(_FAILED), self._desk.limits), is_error=True)
+            return _as_result(describe_error(OmniError(_FAILED), self._registry.limits), is_error=True)
         return _as_result(answer)
 
     async def list_resources(
@@ -139,15 +139,15 @@ class _Handlers:
         if uri == _GUIDE:
             return read_page("SKILL.md")
         if uri == _SCHEMA:
-            found = self._desk.read_schema(caller)
+            found = self._registry.read_schema(caller)
         elif uri == _QUERIES:
-            listed = self._desk.call(caller, "stored_queries", {"limit": self._desk.limits.most_rows})
+            listed = self._registry.call(caller, "stored_queries", {"limit": self._registry.limits.most_rows})
             found = json.dumps(listed["queries"], ensure_ascii=False, indent=1)
         elif uri.startswith(f"{_QUERIES}/"):
-            found = self._desk.read_query(caller, unquote(uri.removeprefix(f"{_QUERIES}/")))
+            found = self._registry.read_query(caller, unquote(uri.removeprefix(f"{_QUERIES}/")))
         else:
             raise NotFound(f"there is no resource {quote(uri[:200], safe=':/')}", uri=uri[:200])
-        return str(cut_down(found, self._desk.limits.bytes))
+        return str(cut_down(found, self._registry.limits.bytes))
 
     async def _ask(self, call: Callable[[], Any]) -> Any:
         """Run what is not the call of a tool: its errors are those of the protocol."""

@@ -12,9 +12,9 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from omnigraph.mcp.desk import ToolDesk
 from omnigraph.mcp.limits import ToolLimits
 from omnigraph.mcp.protocol import RunsCalls, build_server
+from omnigraph.mcp.registry import ToolRegistry
 from omnigraph.mcp.source import ToolCaller
 from omnigraph.sdk.aio.threads import CallStopped, Threads
 
@@ -33,7 +33,7 @@ async def _serve_stdio(caller: ToolCaller, limits: ToolLimits) -> None:
     async def run(call: Callable[[], Any], writes: bool) -> Any:
         return await threads.run(call)
 
-    server = build_server(ToolDesk(limits), lambda: caller, run, (CallStopped,))
+    server = build_server(ToolRegistry(limits), lambda: caller, run, (CallStopped,))
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
@@ -45,7 +45,7 @@ class HttpHost:
     """
 
     def __init__(self, limits: ToolLimits, run: RunsCalls, given_up: tuple[type[Exception], ...]) -> None:
-        self._server: Server[Any] = build_server(ToolDesk(limits), _caller.get, run, given_up)
+        self._server: Server[Any] = build_server(ToolRegistry(limits), _caller.get, run, given_up)
         self._manager = StreamableHTTPSessionManager(self._server, json_response=True, stateless=True)
         self.ready = asyncio.Event()
         """Set when requests can be answered."""

@@ -10,8 +10,8 @@ import pytest
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.stored.tools import RESERVED
-from omnigraph.mcp.desk import ToolDesk, graph_tools
 from omnigraph.mcp.limits import ToolLimits
+from omnigraph.mcp.registry import ToolRegistry, graph_tools
 from omnigraph.mcp.tools.meta import meta_tools
 from support.command_line import run_text
 
@@ -62,8 +62,8 @@ def test_a_graph_that_there_is_not_is_an_error_before_anything_is_served(tmp_pat
 
 
 def test_every_tool_has_its_name_reserved_and_says_what_it_does() -> None:
-    desk = ToolDesk()
-    every = [*graph_tools(desk.limits), *meta_tools(desk.limits, desk.every_tool, desk.call)]
+    registry = ToolRegistry()
+    every = [*graph_tools(registry.limits), *meta_tools(registry.limits, registry.every_tool, registry.call)]
     assert sorted(tool.name for tool in every) == sorted(RESERVED)
     for tool in every:
         assert tool.title and tool.description.endswith(".") and tool.input_schema["type"] == "object"

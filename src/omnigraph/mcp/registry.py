@@ -1,4 +1,4 @@
-"""Which tools a caller has, and what becomes of a call: every one, however it came, is judged here.
+"""The tools that a caller has, and their calls: every one, however it came, is judged here.
 
 A caller that may only read has no tool that writes, and cannot call one; what a policy does not let an actor
 do is not listed, and refused.
@@ -36,7 +36,7 @@ def graph_tools(limits: ToolLimits) -> list[Tool]:
 
 
 @dataclass(frozen=True)
-class ToolDesk:
+class ToolRegistry:
     """Lists the tools of callers, and runs their calls."""
 
     limits: ToolLimits = field(default_factory=ToolLimits)
