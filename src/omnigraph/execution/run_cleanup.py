@@ -13,7 +13,7 @@ from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, CleanupRequest,
 from omnigraph.graph.maintenance.cleanup.retention import Limits
 from omnigraph.graph.maintenance.durations import seconds_of
 from omnigraph.graph.manifest.record import storable
-from omnigraph.graph.proposals.desk import ProposalDesk
+from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.settle import finish_merges
 from omnigraph.storage.files.reserve import reserve_released
 
@@ -29,7 +29,7 @@ def run_cleanup(
     said = storable("message", message, core.settings.commit_text_bytes)
     request = CleanupRequest(read_limits(keep, older_than), graph.actor, said, dry_run)
     if not dry_run:
-        finish_merges(ProposalDesk(core, graph.actor))
+        finish_merges(ProposalContext(core, graph.actor))
         release_abandoned(core.truth, core.settings.backup_hold_seconds)
     with nullcontext() if dry_run else reserve_released(core.truth.store):
         found = cleanup(core.truth, core.settings, request)

@@ -11,7 +11,7 @@ from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord, Protection
 from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.opening import Core
-from omnigraph.graph.proposals.desk import ProposalDesk
+from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.events import EventKind, decode_proposal
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.merge import merge_proposal
@@ -36,11 +36,11 @@ def protect(core: Core, branch: str, approvals: int | None, actor: str) -> None:
 
 def propose(core: Core, source: str, into: str, actor: str) -> str:
     """Propose to merge a branch into another, and have a reviewer approve it as it is."""
-    desk = ProposalDesk(core, actor)
+    context = ProposalContext(core, actor)
     for branch in (source, into):
         core.truth.state(branch)
     told = {"source": source, "into": into, "title": source}
-    created = desk.stored.create(new_ulid(), desk.make_event(EventKind.CREATED, told))
+    created = context.stored.create(new_ulid(), context.make_event(EventKind.CREATED, told))
     assert created is not None
     approve(core, created.id)
     return created.id
@@ -52,30 +52,30 @@ def approve(core: Core, id: str) -> None:
     def decide(facts: ProposalFacts) -> dict[str, object]:
         return verdict_of(facts, core.truth.state(facts.source).head, "")
 
-    add_event(ProposalDesk(core, REVIEWER), id, EventKind.APPROVED, decide)
+    add_event(ProposalContext(core, REVIEWER), id, EventKind.APPROVED, decide)
 
 
 def merge(core: Core, source: str, into: str, actor: str) -> tuple[str, Merge]:
     """Merge the newest proposal of a branch into another; say which one it was."""
-    desk = ProposalDesk(core, actor)
-    facts = _newest(desk, source, into)
+    context = ProposalContext(core, actor)
+    facts = _newest(context, source, into)
     incarnation = core.truth.state(into).ref.incarnation
     request = CommitRequest(into, actor, durable=True, incarnation=incarnation)
-    return facts.id, merge_proposal(desk, facts.id, request, lambda *_: ())
+    return facts.id, merge_proposal(context, facts.id, request, lambda *_: ())
 
 
 def close(core: Core, source: str, into: str, actor: str) -> str:
     """Close the newest proposal of a branch into another."""
-    desk = ProposalDesk(core, actor)
-    facts = _newest(desk, source, into)
-    add_event(desk, facts.id, EventKind.CLOSED, lambda _: {})
+    context = ProposalContext(core, actor)
+    facts = _newest(context, source, into)
+    add_event(context, facts.id, EventKind.CLOSED, lambda _: {})
     return facts.id
 
 
 def finish(core: Core, store: SimulatedStore, actor: str) -> None:
     """Finish merges that were cut off, as a cleanup does first; no request where there are no proposals."""
     if any(stored_proposals(store)):
-        finish_merges(ProposalDesk(core, actor))
+        finish_merges(ProposalContext(core, actor))
 
 
 def stored_proposals(store: SimulatedStore) -> Iterator[ProposalFacts]:
@@ -129,8 +129,8 @@ def check_protection(records: dict[tuple[str, int], CommitRecord]) -> Iterator[s
 _CHANGE_NOTHING = ("cleanup", "recovery", "optimize", "rebase", "branch_restore")
 
 
-def _newest(desk: ProposalDesk, source: str, into: str) -> ProposalFacts:
-    for stored in desk.stored.read_all(desk.stored.ids()):
+def _newest(context: ProposalContext, source: str, into: str) -> ProposalFacts:
+    for stored in context.stored.read_all(context.stored.ids()):
         facts = fold(stored)
         if (facts.source, facts.into) == (source, into):
             return facts

@@ -9,8 +9,8 @@ from omnigraph.base.plain import from_plain
 from omnigraph.graph.manifest.merge_base import Outcome
 from omnigraph.graph.merge.plan import MergePlan
 from omnigraph.graph.opening import Core
+from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.demands import demands_on, find_reasons, list_approvals, list_requests
-from omnigraph.graph.proposals.desk import ProposalDesk
 from omnigraph.graph.proposals.events import EventKind, StoredEvent, StoredProposal
 from omnigraph.graph.proposals.fold import fold
 from omnigraph.graph.proposals.merge import gone_reasons
@@ -32,9 +32,9 @@ from omnigraph.graph.write.write_state import WriteBase
 Look = Callable[[], MergePlan]
 
 
-def describe_proposal(desk: ProposalDesk, stored: StoredProposal) -> Proposal:
+def describe_proposal(context: ProposalContext, stored: StoredProposal) -> Proposal:
     """Return a proposal with what its branches are now."""
-    facts, truth = fold(stored), desk.core.truth
+    facts, truth = fold(stored), context.core.truth
     sides = look_at_sides(truth, facts)
     source = sides.source.head if sides.source is not None else None
     target = sides.target.head if sides.target is not None else None
@@ -87,13 +87,13 @@ def list_events(stored: StoredProposal) -> tuple[ProposalEvent, ...]:
 
 
 def judge_proposal(
-    desk: ProposalDesk,
+    context: ProposalContext,
     stored: StoredProposal,
     run_checks: RunChecks,
     approvals_by_policy: int,
 ) -> Mergeability:
     """Return whether a proposal can be merged now; checks are run on what the merge would make."""
-    facts, truth = fold(stored), desk.core.truth
+    facts, truth = fold(stored), context.core.truth
     sides = look_at_sides(truth, facts)
     reasons: list[Reason] = []
     if facts.state != "open":
@@ -108,12 +108,12 @@ def judge_proposal(
     demands = demands_on(facts, protection, approvals_by_policy)
     involved = involved_in(truth, facts, target, source)
     reasons += find_reasons(facts, source, involved, demands)
-    work = ProposalMerge(desk.core, facts, run_checks, approvals_by_policy)
-    plan = work.explain(plan_proposal(desk.core, work, sides))
+    work = ProposalMerge(context.core, facts, run_checks, approvals_by_policy)
+    plan = work.explain(plan_proposal(context.core, work, sides))
     if plan.conflicts:
         reasons.append(Reason("conflicts", f"conflicts that wait for an answer: {len(plan.conflicts)}"))
     elif demands.checks:
-        reasons += reasons_of_checks(_check(desk, work, plan, sides, demands.checks, run_checks))
+        reasons += reasons_of_checks(_check(context, work, plan, sides, demands.checks, run_checks))
     return Mergeability(
         mergeable=not reasons,
         reasons=tuple(reasons),
@@ -137,7 +137,7 @@ def plan_proposal(core: Core, work: ProposalMerge, sides: ProposalSides) -> Merg
 
 
 def _check(
-    desk: ProposalDesk,
+    context: ProposalContext,
     work: ProposalMerge,
     plan: MergePlan,
     sides: ProposalSides,
@@ -145,16 +145,16 @@ def _check(
     run_checks: RunChecks,
 ) -> tuple[CheckResult, ...]:
     """Run the checks on the result: theirs as it is, or one that is staged and belongs to no branch."""
-    core, target = desk.core, sides.target
+    core, target = context.core, sides.target
     assert target is not None
     into = target.ref.name
     if plan.outcome is not Outcome.MERGED:
         theirs = plan.sides.theirs if plan.outcome is Outcome.FAST_FORWARD else target.head
         work.checks = run_checks(Snapshot(core, theirs, into), Snapshot(core, target.head, into), names)
         return work.checks
-    if desk.can_write:
+    if context.can_write:
         # What is staged for looking at it is removed by the next cleanup, like that of a dry run of a rebase.
-        request = CommitRequest(into, desk.actor, incarnation=target.ref.incarnation)
+        request = CommitRequest(into, context.actor, incarnation=target.ref.incarnation)
         line = commit_in_line(core.truth, core.settings, [(request, work)], target, {}, put=False)
         if not line.records:
             work.inspect(target.head)

@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Callable
 
 from omnigraph.base.errors import BadInput, ChangeCursorRejected
+from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.describe import list_events
-from omnigraph.graph.proposals.desk import ProposalDesk
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.model import ProposalEvent, ProposalPage
 from omnigraph.graph.proposals.verbs import read_all
@@ -19,14 +19,14 @@ _MOST_CURSOR_BYTES = 16_777_216
 
 
 def poll_events(
-    desk: ProposalDesk, cursor: str | None, limit: int, is_shown: Callable[[ProposalFacts], bool]
+    context: ProposalContext, cursor: str | None, limit: int, is_shown: Callable[[ProposalFacts], bool]
 ) -> ProposalPage:
     """Return the events that follow a cursor, older proposals first."""
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_EVENTS:
         raise BadInput(f"limit is {limit!r}: give a whole number from 1 to {MOST_EVENTS}")
     seen = {} if cursor is None else _read(cursor)
     found: list[ProposalEvent] = []
-    for proposal in read_all(desk, sorted(desk.stored.ids())):
+    for proposal in read_all(context, sorted(context.stored.ids())):
         before = seen.get(proposal.id, 0)
         if before == len(proposal.events) or not is_shown(fold(proposal)):
             continue

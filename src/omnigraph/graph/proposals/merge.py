@@ -11,8 +11,8 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.plain import to_full_object
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.merge.run import Merge, run_merge
+from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.demands import demands_on, find_reasons
-from omnigraph.graph.proposals.desk import ProposalDesk
 from omnigraph.graph.proposals.events import EventKind
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.model import Reason
@@ -29,7 +29,7 @@ _MAX_LOST_RACES = 32
 
 
 def merge_proposal(
-    desk: ProposalDesk,
+    context: ProposalContext,
     id: str,
     request: CommitRequest,
     run_checks: RunChecks,
@@ -37,16 +37,16 @@ def merge_proposal(
     and_delete: Callable[[str, BranchState], None] | None = None,
 ) -> Merge:
     """Merge a proposal; one that is merged already answers with its commit."""
-    settle_abandoned(desk.core.truth, desk.core.settings)
+    settle_abandoned(context.core.truth, context.core.settings)
     with ExitStack() as flight:
-        begun = _begin(desk, id, request, approvals_by_policy, flight)
+        begun = _begin(context, id, request, approvals_by_policy, flight)
         if isinstance(begun, Merge):
             return begun
         facts, key = fold(begun.stored), begun.stored.events[-1].facts["key"]
         work = ProposalMerge(
-            desk.core, facts, run_checks, approvals_by_policy, lambda: _still_merging(desk, id, key)
+            context.core, facts, run_checks, approvals_by_policy, lambda: _still_merging(context, id, key)
         )
-        merged = _merge(desk, begun, work, replace(request, key=key, proposal=id))
+        merged = _merge(context, begun, work, replace(request, key=key, proposal=id))
     if and_delete is None:
         return merged
     try:
@@ -56,13 +56,15 @@ def merge_proposal(
     return replace(merged, branch_deleted=True)
 
 
-def _merge(desk: ProposalDesk, begun: ReadProposal, work: ProposalMerge, request: CommitRequest) -> Merge:
+def _merge(
+    context: ProposalContext, begun: ReadProposal, work: ProposalMerge, request: CommitRequest
+) -> Merge:
     """Carry out a merge that has begun, and add how it has ended."""
     try:
-        merged = run_merge(desk.core, work, fold(begun.stored).source, request)
+        merged = run_merge(context.core, work, fold(begun.stored).source, request)
     except OmniError as error:
         if not _may_have_landed(error):
-            _end(desk, begun, error)
+            _end(context, begun, error)
         raise
     hit(Failpoint.PROPOSAL_BEFORE_MERGED)
     told: dict[str, object] = {
@@ -74,49 +76,49 @@ def _merge(desk: ProposalDesk, begun: ReadProposal, work: ProposalMerge, request
     }
     # What has landed was merged, whatever others have said meanwhile. Where nothing was to be done nothing
     # has kept the proposal from being closed.
-    ended = _note(desk, begun, EventKind.MERGED, told, is_sure=merged.commit_id is not None)
+    ended = _note(context, begun, EventKind.MERGED, told, is_sure=merged.commit_id is not None)
     if ended is not None and ended.merged is None:
         raise _given_up_error(ended)
     return merged
 
 
 def _begin(
-    desk: ProposalDesk, id: str, request: CommitRequest, approvals_by_policy: int, flight: ExitStack
+    context: ProposalContext, id: str, request: CommitRequest, approvals_by_policy: int, flight: ExitStack
 ) -> ReadProposal | Merge:
     """Say that a merge begins, so that nobody decides anything meanwhile; refuse what cannot be merged yet.
 
     It is `flight` that tells others in this process that the merge lives.
     """
     for _ in range(_MAX_LOST_RACES):
-        read = desk.stored.read(id)
+        read = context.stored.read(id)
         if fold(read.stored).attempt is not None:
-            read = settle_attempt(desk, read, gives_up=True)
+            read = settle_attempt(context, read, gives_up=True)
         facts = fold(read.stored)
         if facts.merged is not None:
             return merge_before(facts)
         if facts.state != "open":
             raise closed_error(facts)
-        _refuse_early(desk, facts, approvals_by_policy)
+        _refuse_early(context, facts, approvals_by_policy)
         key = f"proposal/{id}/{len(read.stored.events)}"
         told = {"key": key, "incarnation": request.incarnation, "owner": list(astuple(this_process()))}
         with ExitStack() as mine:
             mine.enter_context(in_flight(key))
-            started = desk.stored.add(read, desk.make_event(EventKind.MERGE_STARTED, told))
+            started = context.stored.add(read, context.make_event(EventKind.MERGE_STARTED, told))
             if started is not None:
                 flight.push(mine.pop_all())
                 hit(Failpoint.PROPOSAL_AFTER_START)
                 return started
-    raise not_mergeable(fold(desk.stored.read(id).stored), [Reason("busy", "others kept changing it")])
+    raise not_mergeable(fold(context.stored.read(id).stored), [Reason("busy", "others kept changing it")])
 
 
-def _refuse_early(desk: ProposalDesk, facts: ProposalFacts, approvals_by_policy: int) -> None:
+def _refuse_early(context: ProposalContext, facts: ProposalFacts, approvals_by_policy: int) -> None:
     """Refuse what people have not settled yet, before anything is written; it is decided again at the end."""
-    sides = look_at_sides(desk.core.truth, facts)
+    sides = look_at_sides(context.core.truth, facts)
     if sides.source is None or sides.target is None:
         raise not_mergeable(facts, gone_reasons(facts, sides.source, sides.target))
     protection = sides.target.head.protects(sides.target.ref.incarnation)
     demands = demands_on(facts, protection, approvals_by_policy)
-    involved = involved_in(desk.core.truth, facts, sides.target.head, sides.source.head)
+    involved = involved_in(context.core.truth, facts, sides.target.head, sides.source.head)
     reasons = find_reasons(facts, sides.source.head, involved, demands)
     if reasons:
         raise not_mergeable(facts, reasons)
@@ -140,9 +142,9 @@ def merge_before(facts: ProposalFacts) -> Merge:
     return Merge(told["outcome"], commit, facts.source, facts.into, told.get("base") or "")
 
 
-def _still_merging(desk: ProposalDesk, id: str, key: str) -> ProposalFacts:
+def _still_merging(context: ProposalContext, id: str, key: str) -> ProposalFacts:
     """Return a proposal that is being merged by this very attempt, and by nobody else."""
-    facts = fold(desk.stored.read(id).stored)
+    facts = fold(context.stored.read(id).stored)
     if not _is_at(facts, key):
         raise _given_up_error(facts)
     return facts
@@ -164,17 +166,17 @@ def _may_have_landed(error: OmniError) -> bool:
     return isinstance(error, OutcomeUnknown) or (isinstance(error, Unavailable) and error.retryable)
 
 
-def _end(desk: ProposalDesk, started: ReadProposal, error: OmniError) -> None:
+def _end(context: ProposalContext, started: ReadProposal, error: OmniError) -> None:
     told: dict[str, object] = {"why": error.code}
     if isinstance(error, NotMergeable):
         told |= {"reasons": error.details["reasons"], "checks": error.details["checks"]}
     if isinstance(error, MergeConflicts):
         told["conflicts"] = len(error.conflicts)
-    _note(desk, started, EventKind.MERGE_ENDED, told)
+    _note(context, started, EventKind.MERGE_ENDED, told)
 
 
 def _note(
-    desk: ProposalDesk,
+    context: ProposalContext,
     started: ReadProposal,
     kind: EventKind,
     told: dict[str, object],
@@ -190,7 +192,7 @@ def _note(
         facts = fold(read.stored)
         if facts.merged is not None or not (is_sure or _is_at(facts, key)):
             return facts
-        if desk.stored.add(read, desk.make_event(kind, told)) is not None:
+        if context.stored.add(read, context.make_event(kind, told)) is not None:
             return None
-        read = desk.stored.read(started.stored.id)
+        read = context.stored.read(started.stored.id)
     return None

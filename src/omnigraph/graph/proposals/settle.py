@@ -12,7 +12,7 @@ from omnigraph.base.ids import new_commit_id
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.opening import Core
-from omnigraph.graph.proposals.desk import ProposalDesk
+from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.events import EventKind, StoredProposal
 from omnigraph.graph.proposals.fold import MergeAttempt, ProposalFacts, fold
 from omnigraph.graph.proposals.stored import ReadProposal
@@ -27,7 +27,7 @@ _GIVEN_UP: dict[str, Any] = {"why": "given_up"}
 _log = logging.getLogger("omnigraph")
 
 
-def settle_attempt(desk: ProposalDesk, read: ReadProposal, gives_up: bool) -> ReadProposal:
+def settle_attempt(context: ProposalContext, read: ReadProposal, gives_up: bool) -> ReadProposal:
     """Add what became of a merge that has begun; unless it is known, leave it, or give it up.
 
     It is given up when the process that began it is gone, as far as that can be told; should it go on all the
@@ -38,29 +38,29 @@ def settle_attempt(desk: ProposalDesk, read: ReadProposal, gives_up: bool) -> Re
         attempt = facts.attempt
         if attempt is None:
             return read
-        landed = _find_landed(desk.core, facts, attempt)
+        landed = _find_landed(context.core, facts, attempt)
         if landed is not None:
-            read = _add(desk, read, EventKind.MERGED, merged_facts(landed))
+            read = _add(context, read, EventKind.MERGED, merged_facts(landed))
             continue
         if not gives_up:
             return read
-        lease = desk.core.settings.plan_lease_seconds
+        lease = context.core.settings.plan_lease_seconds
         if not attempt.is_given_up and is_alive(attempt.owner, attempt.key, attempt.at, lease):
             raise Contention(f"proposal {facts.id} is being merged: try again", proposal=facts.id)
-        settle_abandoned(desk.core.truth, desk.core.settings)
-        if _find_landed(desk.core, facts, attempt) is not None:
+        settle_abandoned(context.core.truth, context.core.settings)
+        if _find_landed(context.core, facts, attempt) is not None:
             continue
-        read = _give_up(desk, read, facts, attempt)
+        read = _give_up(context, read, facts, attempt)
     raise Contention("others kept changing the proposal: try again", proposal=read.stored.id)
 
 
-def finish_merges(desk: ProposalDesk) -> None:
+def finish_merges(context: ProposalContext) -> None:
     """Note the merges that have landed and whose processes were killed, before keys are forgotten."""
-    for stored in desk.stored.read_all(desk.stored.ids()):
-        finish_merge(desk, stored)
+    for stored in context.stored.read_all(context.stored.ids()):
+        finish_merge(context, stored)
 
 
-def finish_merge(desk: ProposalDesk, stored: StoredProposal) -> StoredProposal:
+def finish_merge(context: ProposalContext, stored: StoredProposal) -> StoredProposal:
     """Return a proposal, among many, with what became of a merge that has landed.
 
     One whose merge cannot be told, because something is damaged, stops nobody who looks at the others.
@@ -68,33 +68,33 @@ def finish_merge(desk: ProposalDesk, stored: StoredProposal) -> StoredProposal:
     if fold(stored).attempt is None:
         return stored
     try:
-        return settle_attempt(desk, desk.stored.read(stored.id), gives_up=False).stored
+        return settle_attempt(context, context.stored.read(stored.id), gives_up=False).stored
     except CorruptState as error:
         _log.warning("what became of the merge of proposal %s is not known: %s", stored.id, error.message)
         return stored
 
 
 def _give_up(
-    desk: ProposalDesk, read: ReadProposal, facts: ProposalFacts, attempt: MergeAttempt
+    context: ProposalContext, read: ReadProposal, facts: ProposalFacts, attempt: MergeAttempt
 ) -> ReadProposal:
     """End an attempt: keep it from beginning to write, then what it has begun from landing.
 
     The attempt stands until both are done, so whoever comes after one that was killed between them goes on.
     """
-    truth = desk.core.truth
-    state = _target(desk.core, facts, attempt)
+    truth = context.core.truth
+    state = _target(context.core, facts, attempt)
     if state is None:
-        return _add(desk, read, EventKind.MERGE_ENDED, _GIVEN_UP)
-    claim = _claim(desk.core, state, attempt)
+        return _add(context, read, EventKind.MERGE_ENDED, _GIVEN_UP)
+    claim = _claim(context.core, state, attempt)
     if not attempt.is_given_up:
-        given_up = desk.stored.add(read, desk.make_event(EventKind.MERGE_GIVEN_UP, {}))
+        given_up = context.stored.add(read, context.make_event(EventKind.MERGE_GIVEN_UP, {}))
         if given_up is None:
-            return desk.stored.read(facts.id)
+            return context.stored.read(facts.id)
         read = given_up
-    if give_up_commit(truth, state.ref, claim.commit, desk.actor, f"proposal {facts.id}"):
-        return _add(desk, read, EventKind.MERGE_ENDED, _GIVEN_UP)
+    if give_up_commit(truth, state.ref, claim.commit, context.actor, f"proposal {facts.id}"):
+        return _add(context, read, EventKind.MERGE_ENDED, _GIVEN_UP)
     landed = find_landed(truth, truth.state_of(state.ref), claim)
-    return read if landed is None else _add(desk, read, EventKind.MERGED, merged_facts(landed))
+    return read if landed is None else _add(context, read, EventKind.MERGED, merged_facts(landed))
 
 
 def _find_landed(core: Core, facts: ProposalFacts, attempt: MergeAttempt) -> Published | None:
@@ -128,9 +128,9 @@ def merged_facts(published: Published) -> dict[str, Any]:
     return {"commit": published.commit, "outcome": told.get("outcome", "merged"), "base": told.get("base")}
 
 
-def _add(desk: ProposalDesk, read: ReadProposal, kind: EventKind, told: dict[str, Any]) -> ReadProposal:
+def _add(context: ProposalContext, read: ReadProposal, kind: EventKind, told: dict[str, Any]) -> ReadProposal:
     """Add an event; a reader, who may not, sees it as if it were there."""
-    if not desk.can_write:
-        stored = replace(read.stored, events=(*read.stored.events, desk.make_event(kind, told)))
+    if not context.can_write:
+        stored = replace(read.stored, events=(*read.stored.events, context.make_event(kind, told)))
         return ReadProposal(stored, read.etag)
-    return desk.stored.add(read, desk.make_event(kind, told)) or desk.stored.read(read.stored.id)
+    return context.stored.add(read, context.make_event(kind, told)) or context.stored.read(read.stored.id)

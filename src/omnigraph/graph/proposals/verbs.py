@@ -7,7 +7,7 @@ from typing import Any
 
 from omnigraph.base.errors import Conflict, Contention, ProposalClosed
 from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.proposals.desk import ProposalDesk
+from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.events import EventKind, StoredProposal
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.settle import finish_merge, settle_attempt
@@ -18,39 +18,39 @@ Decide = Callable[[ProposalFacts], Mapping[str, Any] | None]
 """Returns the facts of an event to add to a proposal; None when there is nothing to add; or raises."""
 
 
-def read_proposal(desk: ProposalDesk, id: str) -> ReadProposal:
+def read_proposal(context: ProposalContext, id: str) -> ReadProposal:
     """Return a proposal as it is; a merge of it that was killed after its commit is finished first."""
-    read = desk.stored.read(id)
+    read = context.stored.read(id)
     if fold(read.stored).attempt is not None:
-        read = settle_attempt(desk, read, gives_up=False)
+        read = settle_attempt(context, read, gives_up=False)
     return read
 
 
-def read_all(desk: ProposalDesk, ids: list[str]) -> Iterator[StoredProposal]:
+def read_all(context: ProposalContext, ids: list[str]) -> Iterator[StoredProposal]:
     """Yield proposals as they are; merges that were killed after their commits are finished."""
-    for stored in desk.stored.read_all(ids):
-        yield finish_merge(desk, stored)
+    for stored in context.stored.read_all(ids):
+        yield finish_merge(context, stored)
 
 
 def add_event(
-    desk: ProposalDesk, id: str, kind: EventKind, decide: Decide, only_open: bool = True
+    context: ProposalContext, id: str, kind: EventKind, decide: Decide, only_open: bool = True
 ) -> ReadProposal:
     """Add an event that is decided on what the proposal is when it is added.
 
     What decides something waits for no merge that is under way: it ends, or this fails as contention.
     """
     for _ in range(_MAX_LOST_RACES):
-        read = desk.stored.read(id)
+        read = context.stored.read(id)
         facts = fold(read.stored)
         if facts.attempt is not None and kind is not EventKind.COMMENTED:
-            read = settle_attempt(desk, read, gives_up=True)
+            read = settle_attempt(context, read, gives_up=True)
             facts = fold(read.stored)
         if only_open and facts.state != "open":
             raise closed_error(facts)
         told = decide(facts)
         if told is None:
             return read
-        added = desk.stored.add(read, desk.make_event(kind, told))
+        added = context.stored.add(read, context.make_event(kind, told))
         if added is not None:
             return added
     raise Contention(f"others kept changing proposal {id}: try again", proposal=id)

@@ -18,8 +18,8 @@ from omnigraph.graph.merge.resolutions import list_members
 from omnigraph.graph.merge.run import Merge, options
 from omnigraph.graph.merge.same.rules import read_rules
 from omnigraph.graph.proposals.answers import complete_answers, read_answers
+from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.describe import describe_proposal, judge_proposal
-from omnigraph.graph.proposals.desk import ProposalDesk
 from omnigraph.graph.proposals.events import EventKind, StoredProposal
 from omnigraph.graph.proposals.feed import poll_events
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
@@ -80,14 +80,14 @@ class Proposals:
         the target demands. `metadata` is noted in the commit of the merge. The same `idempotency_key` again
         answers with the first proposal. `same_as` finds one thing under two ids, as in a merge.
         """
-        desk, (source, into) = self._open_desk(), (normalise(source), normalise(into))
+        context, (source, into) = self._writable_context(), (normalise(source), normalise(into))
         self._check_policy(_OPERATION, source, into)
         self._graph._allow("read", source)  # what is proposed tells of its head
         if source == into:
             raise BadInput(f"branch {source!r} cannot be proposed to itself", branch=source)
         options(strategy, None)
         limit = self._graph.settings.commit_text_bytes
-        state, _ = (desk.core.truth.state(name) for name in (source, into))
+        state, _ = (context.core.truth.state(name) for name in (source, into))
         told = {
             "source": source,
             "into": into,
@@ -98,21 +98,21 @@ class Proposals:
             "checks": [*_names("checks", checks)],
             "strategy": strategy,
             "metadata": dict(storable_metadata(metadata, limit)),
-            **({"same_as": rules} if (rules := _read_rules(same_as, state.head, desk)) else {}),
+            **({"same_as": rules} if (rules := _read_rules(same_as, state.head, context)) else {}),
         }
         key = check_key(self._graph._key if idempotency_key is None else idempotency_key)
         id = new_ulid()
         if key is not None:
             # A key is claimed for something of main, whose ids say so.
-            main = desk.core.truth.stamp.main
-            id = claim_key(desk.core.truth, main, key, new_commit_id(main), _OPERATION).commit
-        stored = desk.stored.create(id, desk.make_event(EventKind.CREATED, told))
-        return self._describe(desk, stored or desk.stored.read(id).stored)
+            main = context.core.truth.stamp.main
+            id = claim_key(context.core.truth, main, key, new_commit_id(main), _OPERATION).commit
+        stored = context.stored.create(id, context.make_event(EventKind.CREATED, told))
+        return self._describe(context, stored or context.stored.read(id).stored)
 
     def show(self, id: str) -> Proposal:
         """Return a proposal, by its id or the beginning of it."""
-        desk, id = self._find(id)
-        return self._describe(desk, read_proposal(desk, id).stored)
+        context, id = self._find(id)
+        return self._describe(context, read_proposal(context, id).stored)
 
     def comment(
         self,
@@ -123,7 +123,7 @@ class Proposals:
         commit: str | None = None,
     ) -> Proposal:
         """Say something about a proposal, or about an entity: (type, id), or (type, id, property)."""
-        desk, id = self._find(id, writes=True)
+        context, id = self._find(id, writes=True)
         limit = self._graph.settings.commit_text_bytes
         if not storable("text", text, limit):
             raise BadInput("a comment needs a text")
@@ -137,11 +137,13 @@ class Proposals:
             self._check_policy(
                 "approve" if self._may_approve(facts) else _OPERATION, facts.source, facts.into
             )
-            if was_said(facts, desk.actor, told):
+            if was_said(facts, context.actor, told):
                 return None
             return {**told, "commit": commit or self._commit_of(facts)}
 
-        return self._describe(desk, add_event(desk, id, EventKind.COMMENTED, decide, only_open=False).stored)
+        return self._describe(
+            context, add_event(context, id, EventKind.COMMENTED, decide, only_open=False).stored
+        )
 
     def approve(self, id: str, *, commit: str | None = None, text: str = "") -> Proposal:
         """Approve a proposal as its source is now; a later push voids that, and so do other saved answers.
@@ -149,14 +151,14 @@ class Proposals:
         `commit` is what was looked at: when the source is another one by now, nothing is approved. Nobody
         approves what they have opened, written or answered.
         """
-        desk, id = self._find(id, writes=True)
+        context, id = self._find(id, writes=True)
         actor = self._reviewer()
 
         def decide(facts: ProposalFacts) -> Mapping[str, Any]:
             self._check_policy("approve", facts.source, facts.into)
             source = self._looked_at(facts, commit)
-            target = desk.core.truth.state(facts.into).head
-            if actor in involved_in(desk.core.truth, facts, target, source):
+            target = context.core.truth.state(facts.into).head
+            if actor in involved_in(context.core.truth, facts, target, source):
                 raise PolicyDenied(
                     f"{actor!r} may not approve proposal {facts.id}: nobody approves what they have opened, "
                     "written or answered",
@@ -166,21 +168,21 @@ class Proposals:
                 )
             return verdict_of(facts, source, text)
 
-        return self._describe(desk, add_event(desk, id, EventKind.APPROVED, decide).stored)
+        return self._describe(context, add_event(context, id, EventKind.APPROVED, decide).stored)
 
     def request_changes(self, id: str, text: str = "", *, commit: str | None = None) -> Proposal:
         """Ask for changes of a proposal as its source is now: until then it is not merged.
 
         A push answers it, other saved answers do, and so does an approval of the same actor.
         """
-        desk, id = self._find(id, writes=True)
+        context, id = self._find(id, writes=True)
         self._reviewer()
 
         def decide(facts: ProposalFacts) -> Mapping[str, Any]:
             self._check_policy("approve", facts.source, facts.into)
             return verdict_of(facts, self._looked_at(facts, commit), text)
 
-        return self._describe(desk, add_event(desk, id, EventKind.CHANGES_REQUESTED, decide).stored)
+        return self._describe(context, add_event(context, id, EventKind.CHANGES_REQUESTED, decide).stored)
 
     def resolve(self, id: str, resolutions: Any, *, replace: bool = False) -> Proposal:
         """Save answers to conflicts, some or all, in the place of earlier ones for the same conflicts.
@@ -190,14 +192,14 @@ class Proposals:
         by the time of the merge. With `replace` no earlier answer stays.
         """
         self._graph._must_see_all("an answer to the conflicts of a proposal")
-        desk, id = self._find(id, writes=True)
+        context, id = self._find(id, writes=True)
         given = read_answers(list_members(resolutions))
 
         def decide(facts: ProposalFacts) -> Mapping[str, Any]:
             self._check_policy(_OPERATION, facts.source, facts.into)
-            return {"answers": complete_answers(desk.core, facts, given, replace), "replace": replace}
+            return {"answers": complete_answers(context.core, facts, given, replace), "replace": replace}
 
-        return self._describe(desk, add_event(desk, id, EventKind.RESOLVED, decide).stored)
+        return self._describe(context, add_event(context, id, EventKind.RESOLVED, decide).stored)
 
     def mergeable(self, id: str) -> Mergeability:
         """Return whether a proposal can be merged now; if not, why: each reason has a code.
@@ -205,9 +207,9 @@ class Proposals:
         Nothing is merged. Checks are run on what the merge would make of the target.
         """
         self._graph._must_see_all("a look at what a proposal would do")
-        desk, id = self._find(id)
-        stored = read_proposal(desk, id).stored
-        return judge_proposal(desk, stored, self._run_checks, self._demanded_by_policy(fold(stored).into))
+        context, id = self._find(id)
+        stored = read_proposal(context, id).stored
+        return judge_proposal(context, stored, self._run_checks, self._demanded_by_policy(fold(stored).into))
 
     def merge(
         self,
@@ -223,14 +225,14 @@ class Proposals:
         already answers with its commit.
         """
         self._graph._must_see_all("a merge of a proposal")
-        desk, id = self._find(id, writes=True)
-        facts = fold(desk.stored.read(id).stored)
+        context, id = self._find(id, writes=True)
+        facts = fold(context.stored.read(id).stored)
         self._check_policy("branch_merge", facts.source, facts.into)
         said = facts.title if message is None else message
         request = self._graph._request(facts.into, said, False, metadata=metadata)
         needed = self._demanded_by_policy(facts.into)
         done = self._graph.branches._delete if delete_branch else None
-        return merge_proposal(desk, id, request, self._run_checks, needed, done)
+        return merge_proposal(context, id, request, self._run_checks, needed, done)
 
     def close(self, id: str, text: str = "") -> Proposal:
         """Close a proposal without merging it; `reopen` takes that back."""
@@ -245,7 +247,7 @@ class Proposals:
 
         Events of one proposal come in their order; each comes once to who goes on from cursor to cursor.
         """
-        page = poll_events(self._desk(), cursor, limit, self._may_see)
+        page = poll_events(self._context(), cursor, limit, self._may_see)
         if self._graph._sees_all():
             return page
         return replace_fields(page, events=tuple(replace_fields(item, facts={}) for item in page.events))
@@ -261,23 +263,23 @@ class Proposals:
     ) -> list[Proposal]:
         """Return proposals, newest first: of one state, source or target, and those that follow an id."""
         check_state(state)
-        desk = self._desk()
-        ids = [id for id in desk.stored.ids() if after is None or id < after]
+        context = self._context()
+        ids = [id for id in context.stored.ids() if after is None or id < after]
         wanted = {"state": state, "source": source, "into": into}
         found = (
             stored
-            for stored in read_all(desk, ids)
+            for stored in read_all(context, ids)
             if self._may_see(facts := fold(stored))
             and all(value in (None, getattr(facts, name)) for name, value in wanted.items())
         )
-        return [self._describe(desk, stored) for stored in islice(found, limit)]
+        return [self._describe(context, stored) for stored in islice(found, limit)]
 
     def _stamp(self) -> str:
         """Return what is another text whenever something has happened to a proposal."""
-        return self._desk().stored.stamp()
+        return self._context().stored.stamp()
 
     def _turn(self, id: str, kind: EventKind, state: str, text: str) -> Proposal:
-        desk, id = self._find(id, writes=True)
+        context, id = self._find(id, writes=True)
         storable("text", text, self._graph.settings.commit_text_bytes)
 
         def decide(facts: ProposalFacts) -> Mapping[str, Any] | None:
@@ -286,7 +288,7 @@ class Proposals:
                 raise closed_error(facts)
             return ({"text": text} if text else {}) if facts.state == state else None
 
-        return self._describe(desk, add_event(desk, id, kind, decide, only_open=False).stored)
+        return self._describe(context, add_event(context, id, kind, decide, only_open=False).stored)
 
     def _looked_at(self, facts: ProposalFacts, commit: str | None) -> CommitRecord:
         """Return the head of the source, which must be what the caller has looked at."""
@@ -312,27 +314,27 @@ class Proposals:
             raise BadInput("a verdict needs a name: open the graph with actor=")
         return self._graph.actor
 
-    def _find(self, id: str, writes: bool = False) -> tuple[ProposalDesk, str]:
-        desk = self._open_desk() if writes else self._desk()
-        found = desk.stored.find_id(id)
-        if self._graph.policy is not None and not self._may_see(fold(desk.stored.read(found).stored)):
+    def _find(self, id: str, writes: bool = False) -> tuple[ProposalContext, str]:
+        context = self._writable_context() if writes else self._context()
+        found = context.stored.find_id(id)
+        if self._graph.policy is not None and not self._may_see(fold(context.stored.read(found).stored)):
             raise no_proposal(id)
-        return desk, found
+        return context, found
 
-    def _describe(self, desk: ProposalDesk, stored: StoredProposal) -> Proposal:
+    def _describe(self, context: ProposalContext, stored: StoredProposal) -> Proposal:
         """Return a proposal, without what of the data only those may know who see all of it."""
-        told = describe_proposal(desk, stored)
+        told = describe_proposal(context, stored)
         if self._graph._sees_all():
             return told
         events = tuple(replace_fields(item, facts={}) for item in told.events)
         return replace_fields(told, checks=(), resolutions=(), events=events)
 
-    def _desk(self) -> ProposalDesk:
-        return ProposalDesk(self._graph._whole, self._graph.actor, not self._graph.read_only)
+    def _context(self) -> ProposalContext:
+        return ProposalContext(self._graph._whole, self._graph.actor, not self._graph.read_only)
 
-    def _open_desk(self) -> ProposalDesk:
+    def _writable_context(self) -> ProposalContext:
         self._graph._must_be_writable()
-        return self._desk()
+        return self._context()
 
     @property
     def _run_checks(self) -> RunChecks:
@@ -360,11 +362,11 @@ class Proposals:
         return int(policy is not None and policy.bundle.scope_of(branch) is BranchScope.PROTECTED)
 
 
-def _read_rules(same_as: Any, head: CommitRecord, desk: ProposalDesk) -> list[dict[str, Any]]:
+def _read_rules(same_as: Any, head: CommitRecord, context: ProposalContext) -> list[dict[str, Any]]:
     """Return rules that find one thing under two ids, as they are stored; the source has their types."""
     rules = read_rules(same_as)
     for rule in rules:
-        rule.table(desk.core.catalog_at(head))
+        rule.table(context.core.catalog_at(head))
     return [rule.to_json() for rule in rules]
 
 

@@ -13,7 +13,7 @@ from omnigraph.graph.proposals.stored import StoredProposals
 
 
 @dataclass(frozen=True, slots=True)
-class ProposalDesk:
+class ProposalContext:
     """The proposals of an open graph, for one actor."""
 
     core: Core
