@@ -13,8 +13,8 @@ from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, CleanupRequest,
 from omnigraph.graph.maintenance.cleanup.retention import Limits
 from omnigraph.graph.maintenance.durations import seconds_of
 from omnigraph.graph.manifest.record import storable
-from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.settle import finish_merges
+from omnigraph.graph.proposals.stored import ProposalContext
 from omnigraph.storage.files.reserve import reserve_released
 
 

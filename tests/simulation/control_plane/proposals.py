@@ -11,11 +11,11 @@ from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord, Protection
 from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.opening import Core
-from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.events import EventKind, decode_proposal
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.merge import merge_proposal
 from omnigraph.graph.proposals.settle import finish_merges
+from omnigraph.graph.proposals.stored import ProposalContext
 from omnigraph.graph.proposals.verbs import add_event, verdict_of
 from omnigraph.graph.proposals.work import ProposalMerge
 from omnigraph.graph.write.work import CommitRequest

@@ -10,8 +10,8 @@ from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.graph.merge.conflicts import CAUSES, ConflictKind, MergeConflict
 from omnigraph.graph.merge.resolutions import Take, read_resolutions, same_as_of, take_of
 from omnigraph.graph.opening import Core
-from omnigraph.graph.proposals.describe import plan_proposal
 from omnigraph.graph.proposals.fold import ProposalFacts, place_of
+from omnigraph.graph.proposals.judge import plan_proposal
 from omnigraph.graph.proposals.sides import look_at_sides
 from omnigraph.graph.proposals.work import ProposalMerge
 from omnigraph.graph.write.integrity.json_values import as_json

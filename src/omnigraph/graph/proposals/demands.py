@@ -6,6 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from omnigraph.graph.manifest.record import CommitRecord, Protection
+from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.proposals.fold import ProposalFacts, Verdict
 from omnigraph.graph.proposals.model import Reason, Review
 
@@ -73,6 +74,16 @@ def find_reasons(
             )
         )
     return tuple(reasons)
+
+
+def gone_reasons(
+    facts: ProposalFacts, source: BranchState | None, target: BranchState | None
+) -> tuple[Reason, ...]:
+    """Return that branches are gone, and which."""
+    named = (("source_gone", facts.source, source), ("target_gone", facts.into, target))
+    return tuple(
+        Reason(code, f"there is no branch {name!r} any more") for code, name, state in named if state is None
+    )
 
 
 def _show(verdict: Verdict, is_current: bool) -> Review:

@@ -8,10 +8,10 @@ import zlib
 from collections.abc import Callable
 
 from omnigraph.base.errors import BadInput, ChangeCursorRejected
-from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.describe import list_events
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.model import ProposalEvent, ProposalPage
+from omnigraph.graph.proposals.stored import ProposalContext
 from omnigraph.graph.proposals.verbs import read_all
 
 MOST_EVENTS = 10_000

@@ -11,14 +11,13 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.plain import to_full_object
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.merge.run import Merge, run_merge
-from omnigraph.graph.proposals.context import ProposalContext
-from omnigraph.graph.proposals.demands import demands_on, find_reasons
+from omnigraph.graph.proposals.demands import demands_on, find_reasons, gone_reasons
 from omnigraph.graph.proposals.events import EventKind
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.model import Reason
 from omnigraph.graph.proposals.settle import settle_attempt
 from omnigraph.graph.proposals.sides import involved_in, look_at_sides
-from omnigraph.graph.proposals.stored import ReadProposal
+from omnigraph.graph.proposals.stored import ProposalContext, ReadProposal
 from omnigraph.graph.proposals.verbs import closed_error
 from omnigraph.graph.proposals.work import ProposalMerge, RunChecks, not_mergeable
 from omnigraph.graph.recovery.owner import in_flight, this_process
@@ -122,16 +121,6 @@ def _refuse_early(context: ProposalContext, facts: ProposalFacts, approvals_by_p
     reasons = find_reasons(facts, sides.source.head, involved, demands)
     if reasons:
         raise not_mergeable(facts, reasons)
-
-
-def gone_reasons(
-    facts: ProposalFacts, source: BranchState | None, target: BranchState | None
-) -> tuple[Reason, ...]:
-    """Return that branches are gone, and which."""
-    named = (("source_gone", facts.source, source), ("target_gone", facts.into, target))
-    return tuple(
-        Reason(code, f"there is no branch {name!r} any more") for code, name, state in named if state is None
-    )
 
 
 def merge_before(facts: ProposalFacts) -> Merge:

@@ -12,10 +12,9 @@ from omnigraph.base.ids import new_commit_id
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.opening import Core
-from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.events import EventKind, StoredProposal
 from omnigraph.graph.proposals.fold import MergeAttempt, ProposalFacts, fold
-from omnigraph.graph.proposals.stored import ReadProposal
+from omnigraph.graph.proposals.stored import ProposalContext, ReadProposal
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.recovery.owner import is_alive
 from omnigraph.graph.recovery.settle import give_up_commit, settle_abandoned

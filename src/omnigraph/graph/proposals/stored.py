@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, CorruptState, NotFound, ResourceLimit
 from omnigraph.graph.manifest import layout
-from omnigraph.graph.proposals.events import StoredEvent, StoredProposal, decode_proposal
+from omnigraph.graph.opening import Core
+from omnigraph.graph.proposals.events import EventKind, StoredEvent, StoredProposal, decode_proposal
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.objects.lost_answers import put_over
 
@@ -99,6 +102,24 @@ class StoredProposals:
                 actual=len(data),
             )
         return data
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalContext:
+    """The proposals of an open graph, for one actor."""
+
+    core: Core
+    actor: str | None
+    can_write: bool = True
+
+    @property
+    def stored(self) -> StoredProposals:
+        """Where they lie."""
+        return StoredProposals(self.core.truth.store, self.core.settings.proposal_bytes)
+
+    def make_event(self, kind: EventKind, facts: Mapping[str, Any]) -> StoredEvent:
+        """Return an event of now."""
+        return StoredEvent(kind, self.actor, clock.current().now_us(), facts)
 
 
 def no_proposal(id: str) -> NotFound:

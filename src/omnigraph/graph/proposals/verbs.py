@@ -7,11 +7,10 @@ from typing import Any
 
 from omnigraph.base.errors import Conflict, Contention, ProposalClosed
 from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.proposals.context import ProposalContext
 from omnigraph.graph.proposals.events import EventKind, StoredProposal
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.settle import finish_merge, settle_attempt
-from omnigraph.graph.proposals.stored import ReadProposal
+from omnigraph.graph.proposals.stored import ProposalContext, ReadProposal
 
 _MAX_LOST_RACES = 32
 Decide = Callable[[ProposalFacts], Mapping[str, Any] | None]

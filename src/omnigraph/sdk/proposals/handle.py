@@ -18,15 +18,15 @@ from omnigraph.graph.merge.resolutions import list_members
 from omnigraph.graph.merge.run import Merge, options
 from omnigraph.graph.merge.same.rules import read_rules
 from omnigraph.graph.proposals.answers import complete_answers, read_answers
-from omnigraph.graph.proposals.context import ProposalContext
-from omnigraph.graph.proposals.describe import describe_proposal, judge_proposal
+from omnigraph.graph.proposals.describe import describe_proposal
 from omnigraph.graph.proposals.events import EventKind, StoredProposal
 from omnigraph.graph.proposals.feed import poll_events
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
+from omnigraph.graph.proposals.judge import judge_proposal
 from omnigraph.graph.proposals.merge import merge_proposal
 from omnigraph.graph.proposals.model import Mergeability, Proposal, ProposalPage
 from omnigraph.graph.proposals.sides import involved_in
-from omnigraph.graph.proposals.stored import no_proposal
+from omnigraph.graph.proposals.stored import ProposalContext, no_proposal
 from omnigraph.graph.proposals.verbs import (
     add_event,
     closed_error,
