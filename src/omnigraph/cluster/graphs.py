@@ -15,7 +15,7 @@ from omnigraph.sdk.managed import GRAPHS, apply_for_cluster
 from omnigraph.sdk.opening import init, open
 from omnigraph.sdk.schema_text import SchemaText
 from omnigraph.storage.files.remove_root import remove_root
-from omnigraph.storage.objects import ObjectStore, open_store
+from omnigraph.storage.objects import ObjectStore
 
 Options = Mapping[str, str] | None
 _OPENED_AT_ONCE = 4
@@ -120,8 +120,3 @@ class ClusterGraphs:
         if not self._store.exists(graph_path(id)):
             raise NotFound(f"there is no graph {id!r} to remove", graph=id)
         remove_root(self._store, graph_path(id))
-
-
-def open_cluster_store(root: str, options: Options) -> ObjectStore:
-    """Return the objects below a cluster's root."""
-    return open_store(root, options)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
-
-ResourceKind = Literal["graph", "schema", "query", "policy", "provider", "pipeline"]
 
 
 @dataclass(frozen=True, slots=True)

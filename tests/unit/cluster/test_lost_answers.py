@@ -101,7 +101,7 @@ def test_an_operator_does_not_notice(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ]
     monkeypatch.setattr(
         operations,
-        "open_cluster_store",
+        "open_store",
         lambda root, options: FaultyStore(open_store(root, options), *faults),
     )
     cluster = Cluster(tmp_path)

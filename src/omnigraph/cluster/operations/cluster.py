@@ -14,7 +14,7 @@ from omnigraph.base.plain import to_full_object
 from omnigraph.cluster.config.desired import DesiredCluster, find_config, read_folder
 from omnigraph.cluster.config.model import ClusterConfig
 from omnigraph.cluster.diagnostics import ClusterFindings
-from omnigraph.cluster.graphs import ClusterGraphs, Options, open_cluster_store
+from omnigraph.cluster.graphs import ClusterGraphs, Options
 from omnigraph.cluster.operations.apply import ApplyRun
 from omnigraph.cluster.operations.approve import approve_change
 from omnigraph.cluster.operations.observe import import_graphs, refresh_state
@@ -30,6 +30,7 @@ from omnigraph.cluster.operations.survey import (
 from omnigraph.cluster.places import root_of
 from omnigraph.cluster.planning.plan import ClusterPlan, plan_changes
 from omnigraph.cluster.store.ledger import LedgerState, StoredState
+from omnigraph.storage.objects import open_store
 
 
 class Cluster:
@@ -168,7 +169,7 @@ class Cluster:
         return config, desired
 
     def _store(self, config: ClusterConfig) -> ClusterStore:
-        objects = open_cluster_store(root_of(self._folder, config), self._options)
+        objects = open_store(root_of(self._folder, config), self._options)
         graphs = ClusterGraphs(objects, objects.root_uri, self._options, self._actor)
         return ClusterStore(objects, graphs, self._actor)
 

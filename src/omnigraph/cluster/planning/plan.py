@@ -177,10 +177,9 @@ class _ChangePlanner:
             if record is not None and not drifted and record.digest == item.record.digest:
                 return
             way = self._facts.schemas.get(id, SchemaSteps())
-            operation = "create" if record is None else "update"
             change = PlannedChange(
                 item.address,
-                "create" if operation == "create" else "update",
+                "create" if record is None else "update",
                 "applied" if way.steps else "derived",
                 before,
                 item.record.digest,
@@ -209,10 +208,9 @@ class _ChangePlanner:
                 return
             reason = f"its stored text is {standing}: it is published again"
             self._findings.warn(f"payload_{standing}", item.address, reason)
-        operation = "create" if record is None else "update"
         self._changes[item.address] = PlannedChange(
             item.address,
-            "create" if operation == "create" else "update",
+            "create" if record is None else "update",
             "applied",
             before,
             item.record.digest,

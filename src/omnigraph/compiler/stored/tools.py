@@ -62,12 +62,6 @@ def describe_query(query: StoredQuery, tool_name: str) -> dict[str, Any]:
     }
 
 
-def describe_queries(queries: QuerySet) -> list[dict[str, Any]]:
-    """Return the catalog of a set."""
-    names = name_tools(queries)
-    return [describe_query(query, names[query.name]) for query in queries.values()]
-
-
 def params_schema(params: Collection[QueryParameter]) -> dict[str, Any]:
     """Return the JSON Schema of an object of arguments. The decoder of parameters has the last word."""
     return {

@@ -50,7 +50,6 @@ NUMBER: JsonSchema = {"type": ["integer", "string"]}
 FLAG: JsonSchema = {"type": "boolean"}
 OBJECT: JsonSchema = {"type": "object"}
 LIST: JsonSchema = {"type": "array"}
-MAYBE_TEXT: JsonSchema = {"type": ["string", "null"]}
 MAYBE_OBJECT: JsonSchema = {"type": ["object", "null"]}
 NEXT_CURSOR: JsonSchema = {
     "type": ["string", "null"],

@@ -35,9 +35,6 @@ class TypeRule:
         return TypeRule(all_of(self.rows, other.rows), self.hidden | other.hidden)
 
 
-_OPEN = TypeRule()
-
-
 @dataclass(frozen=True)
 class ConditionRule:
     """A condition as storage asks it: which rows of a table may be seen."""
