@@ -6,11 +6,15 @@ import multiprocessing
 import shutil
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+from demo_agents import let_agents_propose
+from demo_page import served
 
 import omnigraph as og
 from omnigraph import spark
@@ -156,47 +160,47 @@ def write_at_once(graph: og.Graph) -> None:
     print(f"  {landed} commits landed; no version twice, none missing: {whole}")
 
 
-def review(graph: og.Graph) -> None:
-    say("Two agents work on branches of their own: nothing is copied, main sees nothing")
-    for name in ("agent-a", "agent-b"):
-        with timed(f"branch {name} created"):
-            graph.branches.create(name)
-    first, second = (og.open(ROOT, branch=name, actor=name) for name in ("agent-a", "agent-b"))
-    chess = 'section = "games" and summary contains "chess"'
-    with timed("agent-a notes that all games of chess stay"):
-        kept = first.mutate(
-            f'query q() {{ update Package set {{ note: "keep" }} where {chess} }}', message="keep"
-        )
-    print(f"    {kept.affected_nodes} packages")
-    second.mutate(NOTE, {"name": "dreamchess", "text": "needs OpenGL"}, message="a note")
-    with timed("agent-b deletes a package, and with it the edges to and from it"):
-        gone = second.mutate('query q() { delete Package where name = "brutalchess" }', message="gone")
-    print(f"    {gone.affected_nodes} package, {gone.affected_edges} edges")
-
-    say("What did they change? (at the cost of the change, not of the graph)")
-    for name in ("agent-a", "agent-b"):
-        with timed(f"main compared with {name}"):
-            counts = graph.diff("main", name).counts
+def review(graph: og.Graph) -> str:
+    say("main is protected: it changes only by proposals that somebody else has approved")
+    graph.branches.protect("main", approvals=1)
+    say("Two agents work on branches of their own, through MCP, as assistants do, and propose what they did")
+    with timed("both, each with an `omnigraph mcp` of its own"):
+        proposed = let_agents_propose(ROOT)
+    first, second = (proposed[name]["id"] for name in ("agent-a", "agent-b"))
+    for id in (first, second):
+        proposal = graph.proposals.show(id)
+        with timed(f'{proposal.author} proposes "{proposal.title}"; compared with main'):
+            counts = graph.diff(proposal.base_commit, proposal.source_commit).counts
         for table, changed in counts.items():
             print(f"    {table}: " + ", ".join(f"{number} {op}" for op, number in changed.items() if number))
-
-    say("Both are merged; where they changed the same row, nothing is merged before somebody has decided")
-    with timed("agent-a merged"):
-        done = graph.branches.merge("agent-a", message="keep", delete_branch=True)
-    print(f"    {done.outcome}")
-    answers = []
     try:
-        graph.branches.merge("agent-b")
-    except og.MergeConflicts as error:
-        for conflict in error.conflicts:
-            images = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
-            said = {side: image and image["properties"]["note"] for side, image in images.items()}
-            print(f"  agent-b is not merged: {conflict.kind} {conflict.entity_id}, notes {said}")
-            answers.append({"type_name": "Package", "entity_id": conflict.entity_id, "take": "theirs"})
-    with timed(f"agent-b merged, with {len(answers)} answers, and the result checked as a whole"):
-        done = graph.branches.merge("agent-b", resolutions=answers, message="reviewed", delete_branch=True)
+        graph.mutate(NOTE, {"name": "git", "text": "directly"})
+    except og.OmniError as error:
+        show_refusal(error)
+
+    say("Ada approves what agent-a proposes, and it is merged")
+    graph.proposals.approve(first)
+    with timed("merged"):
+        done = graph.proposals.merge(first, delete_branch=True)
     print(f"    {done.outcome}")
+
+    say("Agent-b has changed two of the same packages: nothing is merged before somebody has decided")
+    with timed("can it be merged?"):
+        state = graph.proposals.mergeable(second)
+    for conflict in state.conflicts:
+        images = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
+        said = {side: image and image["properties"]["note"] for side, image in images.items()}
+        print(f"    {conflict.kind} {conflict.entity_id}, notes {said}")
+    print(f"    not mergeable: {', '.join(reason.code for reason in state.reasons)}")
+    answer = next(item for item in state.conflicts if item.entity_id == "dreamchess")
+    graph.proposals.resolve(second, [{**answer.to_json(), "take": "theirs"}])
+    print(
+        "  Ada has answered for dreamchess, and the answer is kept; brutalchess waits for you, on the page."
+    )
+    graph.branches.unprotect("main")
+    print("  So that you can merge it alone, main is not protected any more.")
     show("main", graph.snapshot())
+    return str(second)
 
 
 def travel(graph: og.Graph) -> None:
@@ -259,18 +263,23 @@ def main() -> None:
     load(graph, session)
     question(graph)
     write_at_once(graph)
-    review(graph)
+    refuse(graph)
+    waiting = review(graph)
     travel(graph)
     if session is not None:
         query_in_sql(graph, session)
         spark.stop()
-    refuse(graph)
     say(f"Done, in {time.perf_counter() - started:.0f} s. The graph is in {ROOT.name}/. What to try next:")
-    print(f"  .venv/bin/omnigraph commit list --store {ROOT.name} --limit 5")
+    print(f"  .venv/bin/omnigraph proposal list --store {ROOT.name}")
     print(f"  .venv/bin/omnigraph query --store {ROOT.name} --query examples/debian/debian.gq most_needed")
-    print("  make serve            # over HTTP, with the page at http://127.0.0.1:8080/ to open, and then:")
     ask_server = '{"query": "query q() { match { $p: Package } return { count($p) as packages } }"}'
+    print("  make serve            # over HTTP, and then:")
     print(f"  curl http://127.0.0.1:8080/graphs/{ROOT.name}/query --json '{ask_server}'")
+    say("The graph is served, and what agent-b proposes waits on the page for you to settle and merge it:")
+    with served(ROOT) as address:
+        with timed("started, and the page answers"):
+            urllib.request.urlopen(address, timeout=60).close()
+        print(f"  {address}/ui/{ROOT.name}/proposal?id={waiting}", flush=True)
 
 
 if __name__ == "__main__":

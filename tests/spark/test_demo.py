@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import omnigraph as og
-from support.served import TOKENS, running_server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA = EXAMPLES / "debian"
@@ -80,9 +80,11 @@ def test_answers_are_those_that_a_walk_over_the_files_gives(printed: str) -> Non
     assert all(any(b in edges[a] for a in step for b in after) for step, after in pairwise(steps))
 
 
-def test_it_says_what_is_real_and_where_the_page_is(printed: str) -> None:
+def test_it_says_what_is_real_and_ends_with_the_address_of_the_page(printed: str) -> None:
     assert "Made up: the agents and their notes" in printed
-    assert "the page at http://127.0.0.1:8080/" in printed.rpartition("What to try next")[2]
+    assert "started, and the page answers: " in printed
+    last = printed.splitlines()[-1]
+    assert re.fullmatch(r"  http://127\.0\.0\.1:\d+/ui/graph/proposal\?id=\w{26}", last)
 
 
 def walk(edges: dict[str, list[str]], first: str) -> Iterator[set[str]]:
@@ -94,20 +96,27 @@ def walk(edges: dict[str, list[str]], first: str) -> Iterator[set[str]]:
         seen |= front
 
 
-def test_the_agents_writes_the_conflicts_and_the_merge_are_in_the_graph(
-    graph: og.Graph, printed: str
-) -> None:
+def test_what_the_agents_did_through_mcp_is_in_the_graph(graph: og.Graph, printed: str) -> None:
     assert "40 commits landed; no version twice, none missing: True" in printed
-    assert "agent-b is not merged: DivergentUpdate dreamchess" in printed
-    assert "agent-b is not merged: DeleteVsUpdate brutalchess" in printed
-    both = '["dreamchess", "brutalchess"]'
-    left = graph.query(
-        f"query q() {{ match {{ $p: Package  $p.name in {both} }} return {{ $p.name, $p.note }} }}"
-    )
-    assert left.rows == [{"p.name": "dreamchess", "p.note": "needs OpenGL"}]
-    assert graph.branches.list() == ["main"]
-    assert graph.commits.list(limit=1)[0].message == "reviewed"
     assert "main is where it was: True" in printed
+    assert "[branch_protected] branch 'main' is protected" in printed
+    assert "    DivergentUpdate dreamchess" in printed
+    assert "    DeleteVsUpdate brutalchess" in printed
+    names = '$p.name in ["dreamchess", "brutalchess", "3dchess"]'
+    left = graph.query(
+        f"query q() {{ match {{ $p: Package  {names} }} return {{ $p.name, $p.note }} order {{ $p.name }} }}"
+    )
+    assert [(row["p.name"], row["p.note"]) for row in left] == [
+        ("brutalchess", "keep"),
+        ("dreamchess", "keep"),
+    ]
+    assert graph.branches.list() == ["main", "agent-b"]
+    commits = graph.commits.list(limit=10)
+    assert "games of chess are kept, 3dchess goes" in [commit.message for commit in commits]
+    by_agents = [commit for commit in commits if commit.actor == "agent-a"]
+    assert [commit.metadata for commit in by_agents] == [{"tool": "mutate", "on_behalf_of": "ada"}] * 2
+    before, after = re.findall(r"version \d+\): (\d+) packages about chess", printed)
+    assert int(before) == int(after) + 1
 
 
 def test_sql_answers_at_the_loaded_version(printed: str) -> None:
@@ -117,7 +126,7 @@ def test_sql_answers_at_the_loaded_version(printed: str) -> None:
     assert f"libs · edges {libraries:,} · " in printed.rpartition("VERSION AS OF")[2]
 
 
-def test_what_it_says_to_try_next_works(demo: tuple[Path, str], tmp_path: Path) -> None:
+def test_what_it_says_to_try_next_works(demo: tuple[Path, str]) -> None:
     root, printed = demo
     commands = re.findall(r"^  \.venv/bin/omnigraph (.*)$", printed, re.M)
     assert len(commands) == 2
@@ -132,17 +141,44 @@ def test_what_it_says_to_try_next_works(demo: tuple[Path, str], tmp_path: Path) 
             cwd=EXAMPLES.parent,
         )
         assert done.returncode == 0, done.stderr
-        assert "reviewed" in done.stdout or "libc6" in done.stdout
+        assert "dreamchess" in done.stdout or "libc6" in done.stdout
     (asked,) = re.findall(r"--json '(.*)'$", printed, re.M)
-    with running_server(tmp_path, str(root)) as server:
+    with open_server(root) as server:
         answer = httpx.post(
-            f"http://{server.address}/graphs/{root.name}/query",
-            content=asked,
-            headers={"Content-Type": "application/json", "Authorization": f"Bearer {TOKENS['act-ada']}"},
-            timeout=60,
+            f"{server}/query", content=asked, headers={"Content-Type": "application/json"}, timeout=60
         )
         assert answer.status_code == 200, answer.text
         assert "63435" in answer.text
+
+
+def test_what_waits_on_the_page_can_be_settled_and_merged_there(demo: tuple[Path, str]) -> None:
+    root, printed = demo
+    id = printed.strip().rpartition("=")[2]
+    with open_server(root) as server, httpx.Client(base_url=f"{server}/proposals/{id}", timeout=60) as page:
+        state = page.get("/mergeable").json()
+        assert [reason["code"] for reason in state["reasons"]] == ["conflicts"]
+        (conflict,) = state["conflicts"]
+        assert conflict["entity_id"] == "brutalchess"
+        page.put("/resolutions", json={"resolutions": [{**conflict, "take": "theirs"}]}).raise_for_status()
+        assert page.post("/merge", json={}).json()["outcome"] == "merged"
+    both = '["dreamchess", "brutalchess"]'
+    left = og.open(root).query(
+        f"query q() {{ match {{ $p: Package  $p.name in {both} }} return {{ $p.name, $p.note }} }}"
+    )
+    assert left.rows == [{"p.name": "dreamchess", "p.note": "needs OpenGL"}]
+
+
+@contextmanager
+def open_server(root: Path) -> Iterator[str]:
+    """Serve the graph as the demo and `make serve` do; give its address."""
+    command = [sys.executable, "-c", "from omnigraph.cli.main import run; run()"]
+    command += ["serve", str(root), "--unauthenticated", "--bind", "127.0.0.1:0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield f"http://{process.stdout.readline().strip().partition('=')[2]}/graphs/{root.name}"
+        finally:
+            process.terminate()
 
 
 def maker() -> Any:
