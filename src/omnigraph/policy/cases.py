@@ -13,7 +13,7 @@ from omnigraph.policy.actions import ACTIONS
 from omnigraph.policy.bundle import Bundle
 from omnigraph.policy.gate import Decision, Gate
 from omnigraph.policy.read_bundle import read_policy_text
-from omnigraph.policy.yaml_text import Document, read_yaml
+from omnigraph.yaml_text import Document, read_yaml
 
 _FIELDS = ("id", "actor", "action", "branch", "target_branch", "query", "expect")
 _NEEDED = ("id", "actor", "action", "expect")

@@ -10,7 +10,7 @@ from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_SERVER, ON_TARGET, BranchScope
 from omnigraph.policy.bundle import Bundle, Permission
 from omnigraph.policy.data.read_section import SectionReader
-from omnigraph.policy.yaml_text import Document, Path
+from omnigraph.yaml_text import Document, Path
 
 _FIELDS = ("version", "groups", "actors", "protected_branches", "rules", "data")
 _RULE_FIELDS = ("id", "allow")

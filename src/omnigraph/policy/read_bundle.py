@@ -13,7 +13,7 @@ from omnigraph.base.errors import BadInput, ParseError
 from omnigraph.policy.bundle import Bundle
 from omnigraph.policy.check_bundle import BundleReader
 from omnigraph.policy.gate import Gate
-from omnigraph.policy.yaml_text import read_yaml
+from omnigraph.yaml_text import read_yaml
 
 BundleKind = Literal["graph", "server"]
 

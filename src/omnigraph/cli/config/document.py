@@ -27,7 +27,9 @@ class Entry:
     @property
     def line(self) -> int:
         """The line in which it begins."""
-        return int(self.node.start_mark.line) + 1
+        from omnigraph.yaml_text import place_of
+
+        return place_of(self.node)[0]
 
     def refuse(self, what: str) -> BadInput:
         """Return the error about this value."""
@@ -97,10 +99,9 @@ class Entry:
 
     def value(self) -> Any:
         """Return whatever it is, as plain data."""
-        import yaml
+        from omnigraph.yaml_text import to_plain
 
-        found: Any = yaml.SafeLoader("").construct_document(self.node)
-        return found
+        return to_plain(self.node)
 
     def each(self, read: Callable[[str, Entry], _T]) -> dict[str, _T]:
         """Return what is read of each member of a mapping."""
@@ -115,15 +116,13 @@ def read_document(path: Path, warn: Callable[[str], None]) -> Entry | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path} cannot be read: {error}", path=str(path)) from error
-    import yaml
+    from omnigraph.yaml_text import NotYaml, parse_yaml
 
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else 1
-        what = getattr(error, "problem", None) or "it is not YAML"
-        raise BadInput(f"{path}, line {line}: {what}", path=str(path), line=line) from None
+        node = parse_yaml(text)
+    except NotYaml as error:
+        line = error.place[0] if error.place else 1
+        raise BadInput(f"{path}, line {line}: {error.message}", path=str(path), line=line) from None
     return None if node is None else Entry(node, path, "", warn)
 
 

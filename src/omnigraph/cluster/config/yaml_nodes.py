@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from omnigraph.cluster.diagnostics import ClusterFindings
+from omnigraph.yaml_text import NotYaml, Place, parse_yaml, place_of, to_plain
 
 _LARGEST_BYTES = 1 << 20
 _SCALARS = {f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null")}
@@ -19,8 +20,8 @@ class YamlValue:
 
     value: Any
     """A scalar, a list of `YamlValue`, or a dictionary of them."""
-    at: tuple[int, int]
-    keys_at: dict[str, tuple[int, int]]
+    at: Place
+    keys_at: dict[str, Place]
     """Where each key of a dictionary stands."""
 
 
@@ -30,17 +31,12 @@ def read_yaml(data: bytes, file: str, findings: ClusterFindings) -> YamlValue | 
         findings.error("config_unreadable", file, f"the file has more than {_LARGEST_BYTES} bytes")
         return None
     try:
-        node = yaml.compose(data.decode("utf-8-sig"), Loader=yaml.SafeLoader)
+        node = parse_yaml(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         findings.error("config_unreadable", file, f"the file is not UTF-8 text: byte {error.start}")
         return None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        at = (mark.line + 1, mark.column + 1) if mark is not None else None
-        findings.error("yaml_syntax", file, str(getattr(error, "problem", None) or "not YAML"), at)
-        return None
-    except RecursionError:
-        findings.error("yaml_syntax", file, "the file is nested too deeply")
+    except NotYaml as error:
+        findings.error("yaml_syntax", file, error.message, error.place)
         return None
     if node is None:
         findings.error("config_empty", file, "the file is empty: it needs at least `version: 1`")
@@ -54,7 +50,7 @@ class _NodeReader:
         self._seen: set[int] = set()
 
     def read(self, node: yaml.Node, path: str) -> YamlValue:
-        at = (node.start_mark.line + 1, node.start_mark.column + 1)
+        at = place_of(node)
         if id(node) in self._seen:
             self._findings.error(
                 "yaml_alias", path or self._file, "an alias (`*name`) is not allowed: write it out", at
@@ -68,11 +64,11 @@ class _NodeReader:
             return YamlValue(items, at, {})
         return YamlValue(self._read_scalar(node, path, at), at, {})
 
-    def _read_mapping(self, node: yaml.MappingNode, path: str, at: tuple[int, int]) -> YamlValue:
+    def _read_mapping(self, node: yaml.MappingNode, path: str, at: Place) -> YamlValue:
         found: dict[str, YamlValue] = {}
-        places: dict[str, tuple[int, int]] = {}
+        places: dict[str, Place] = {}
         for key, item in node.value:
-            here = (key.start_mark.line + 1, key.start_mark.column + 1)
+            here = place_of(key)
             if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
                 self._findings.error("yaml_key", path or self._file, "a key must be a plain word", here)
                 continue
@@ -91,12 +87,12 @@ class _NodeReader:
             found[name] = self.read(item, inner)
         return YamlValue(found, at, places)
 
-    def _read_scalar(self, node: yaml.Node, path: str, at: tuple[int, int]) -> Any:
+    def _read_scalar(self, node: yaml.Node, path: str, at: Place) -> Any:
         if node.tag not in _SCALARS:
             if not node.tag.startswith("tag:yaml.org,2002:"):
                 self._findings.error("yaml_tag", path, f"the tag {node.tag} is not allowed", at)
             return str(node.value)
         try:
-            return yaml.SafeLoader("").construct_object(node)  # type: ignore[no-untyped-call, unused-ignore]
+            return to_plain(node)
         except (ValueError, KeyError, AttributeError, yaml.YAMLError):
             return str(node.value)  # a tag that does not fit: `!!bool x` is a KeyError

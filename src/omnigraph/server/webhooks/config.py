@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from omnigraph.base.errors import BadInput
-from omnigraph.policy.yaml_text import read_yaml
+from omnigraph.yaml_text import read_yaml
 
 _NAME = re.compile(r"[a-zA-Z0-9-]{1,64}")
 _SHORTEST_SECRET = 16
