@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.base.choices import ChangeOp, EntityKind, MergeStrategy
+from omnigraph.base.choices import ChangeOp, EntityKind, MergeStrategy, refuse_branch_and_start
 from omnigraph.base.errors import BadInput
 from omnigraph.graph import history
 from omnigraph.graph.history import Commit
@@ -43,8 +43,7 @@ class Commits:
 
         With `actor` only those of one actor; with `where` only those whose metadata has these values.
         """
-        if start is not None and branch is not None:
-            raise BadInput("give a branch or a commit to start from, not both")
+        refuse_branch_and_start(branch, start)
         if start is None:
             self._graph._allow("read", self._graph._own(branch))
         head = self._graph._state(branch).head if start is None else self._graph.find(start)

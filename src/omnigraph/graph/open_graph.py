@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from omnigraph.base.choices import refuse_branch_and_snapshot
 from omnigraph.base.errors import BadInput, CorruptState, PolicyDenied, ReadOnly
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
@@ -147,6 +148,15 @@ class OpenGraph:
         if judged_as is None and access is not None:
             judged_as = access.find_holder(record.ref, record.branch)
         return Snapshot(self._core, record, branch, self.policy, self.actor, judged_as)
+
+    def _choose_snapshot(
+        self, branch: str | None, snapshot: Snapshot | str | None, action: str = "read"
+    ) -> Snapshot:
+        """Return the snapshot that a caller means, or the head of a branch."""
+        refuse_branch_and_snapshot(branch, snapshot)
+        if isinstance(snapshot, Snapshot):
+            return self._judge(snapshot, action)
+        return self._pin(branch, commit=snapshot, action=action)
 
     def _judge(self, snapshot: Snapshot, action: str = "read") -> Snapshot:
         """Return a snapshot of this graph for what the actor of this handle wants to do with it."""

@@ -147,15 +147,6 @@ class ReadableGraph(ReopenableGraph):
 
         return run
 
-    def _choose_snapshot(
-        self, branch: str | None, snapshot: Pinned | str | None, action: str = "read"
-    ) -> Pinned:
-        if snapshot is not None and branch is not None:
-            raise BadInput("give a branch or a snapshot, not both")
-        if isinstance(snapshot, Pinned):
-            return self._judge(snapshot, action)
-        return self._pin(branch, commit=snapshot, action=action)
-
     def blob(
         self,
         entity: EntityKind,

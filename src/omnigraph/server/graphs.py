@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,23 +16,21 @@ from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.opening import open as open_graph
 from omnigraph.sdk.sharing import share_graph
 from omnigraph.server.policies import ServerPolicies
+from omnigraph.wire.graph_names import as_graph_name, check_graph_name
 
-_NAME = re.compile(r"[a-zA-Z0-9-]{1,64}")
 _OPENED_AT_ONCE = 4
 _log = logging.getLogger("omnigraph.server")
 
 
 def name_of(uri: str) -> str:
     """Return the name under which a graph is served unless another is given: its folder's."""
-    name = re.sub(r"[^a-zA-Z0-9-]", "-", uri.rstrip("/").rsplit("/", 1)[-1])[:64]
-    return name or "graph"
+    return as_graph_name(uri.rstrip("/").rsplit("/", 1)[-1]) or "graph"
 
 
 def name_graphs(addresses: Mapping[str, str]) -> dict[str, str]:
     """Return addresses by name, or say which name cannot be used."""
     for name in addresses:
-        if not _NAME.fullmatch(name):
-            raise BadInput(f"{name!r} cannot name a graph: use 1 to 64 of the letters a-z, A-Z, 0-9 and -")
+        check_graph_name(name)
     return dict(addresses)
 
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnigraph.base.errors import BadInput, NotFound
+from omnigraph.wire.graph_names import check_graph_name
 
 if TYPE_CHECKING:
     from omnigraph.storage.objects import ObjectStore
 
 STATE = "__cluster/state.json"
 _CONFIG = "cluster.yaml"
-_ID = re.compile(r"[a-zA-Z0-9-]{1,64}")
 _GRAPH = "graph."
 
 
 def root_of_graph(cluster: str, graph: str) -> str:
     """Return where a graph of a cluster is stored."""
-    if not _ID.fullmatch(graph):
-        raise BadInput(f"{graph!r} cannot name a graph: use 1 to 64 of the letters a-z, A-Z, 0-9 and -")
+    check_graph_name(graph)
     return f"{find_root(cluster).rstrip('/')}/graphs/{graph}.omni"
 
 

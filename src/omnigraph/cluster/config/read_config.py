@@ -21,12 +21,12 @@ from omnigraph.cluster.config.model import (
 from omnigraph.cluster.config.yaml_nodes import YamlValue, read_yaml
 from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.embedding.config import PROVIDER_KINDS, EmbeddingConfig
+from omnigraph.wire.graph_names import GRAPH_NAME
 
 CONFIG_FILE = "cluster.yaml"
 WHOLE_CLUSTER = "cluster"
 """What a policy applies to when it is about the cluster itself, and not about graphs."""
 _RESERVED = ("ui", "aliases", "bindings", "embeddings")
-GRAPH_ID = re.compile(r"[a-zA-Z0-9-]{1,64}")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -188,7 +188,7 @@ def _read_pipeline(name: str, given: Fields) -> PipelineDeclaration:
 
 def _check_names(config: ClusterConfig, findings: ClusterFindings) -> None:
     kinds: list[tuple[str, Any, re.Pattern[str]]] = [
-        ("graphs", config.graphs, GRAPH_ID),
+        ("graphs", config.graphs, GRAPH_NAME),
         ("policies", config.policies, _NAME),
         ("pipelines", config.pipelines, _NAME),
         ("providers.embedding", config.providers, _NAME),

@@ -12,7 +12,9 @@ from omnigraph.compiler.types import PropertyType
 LiteralValue: TypeAlias = "str | int | float | bool | tuple[LiteralValue, ...] | None"
 TypeKind = Literal["node", "edge", "interface"]
 TableKind = Literal["node", "edge"]
-EDGE_ENDS = ("src", "dst")
+END_COLUMNS: Mapping[str, str] = {"from": "src", "to": "dst"}
+"""By the name that an end of an edge has in records and results, the column that stores it."""
+EDGE_ENDS = tuple(END_COLUMNS.values())
 """The columns of the nodes that an edge joins; constraints may name them beside properties."""
 
 

@@ -8,7 +8,7 @@ from omnigraph.compiler.catalog import model
 from omnigraph.compiler.catalog.annotations import MARKS, AnnotationReader
 from omnigraph.compiler.catalog.defaults import MERGE_RULES, DoesNotFit, default_value, merge_rule_problem
 from omnigraph.compiler.catalog.draft import RenameHint
-from omnigraph.compiler.catalog.model import TypeKind
+from omnigraph.compiler.catalog.model import EDGE_ENDS, END_COLUMNS, TypeKind
 from omnigraph.compiler.catalog.types import resolve_type
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
@@ -19,7 +19,7 @@ from omnigraph.compiler.types import PropertyType, Scalar
 _SYSTEM_NAMES = frozenset(
     {"_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version", "_row_last_updated_at_version"}
 )
-_EDGE_NAMES = frozenset({"src", "dst", "from", "to"})
+_EDGE_NAMES = frozenset(END_COLUMNS) | frozenset(EDGE_ENDS)
 
 
 @dataclass(frozen=True, slots=True)

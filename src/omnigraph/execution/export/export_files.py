@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from omnigraph.base.errors import Unavailable
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.model import END_COLUMNS, TableType
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
@@ -22,7 +22,7 @@ Format: TypeAlias = Literal["ndjson", "parquet"]
 _GROUP_ROWS = 65_536
 _GROUP_BYTES = 64 * 2**20
 _DATETIME_TYPE = pa.timestamp("ms", "UTC")
-_END_NAMES = {"src": "from", "dst": "to"}
+_END_NAMES = {column: end for end, column in END_COLUMNS.items()}
 
 
 def write_rows(file: IO[bytes], format: Format, table: TableType, pieces: Iterable[pa.Table]) -> int:
@@ -57,7 +57,7 @@ def record_line(record: Record) -> bytes:
 
 def column_schema(table: TableType) -> pa.Schema:
     """Return the exported columns of a type: datetimes are timestamps, ends are `from` and `to`."""
-    fixed = ("id",) if table.kind == "node" else ("id", "from", "to")
+    fixed = ("id",) if table.kind == "node" else ("id", *END_COLUMNS)
     return pa.schema(
         [
             *(pa.field(name, pa.string(), nullable=False) for name in fixed),

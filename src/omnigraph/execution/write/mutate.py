@@ -12,7 +12,7 @@ from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.notebook import html_facts
 from omnigraph.compiler.catalog.keys import end_types, id_of_end, id_of_key
-from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.compiler.catalog.model import END_COLUMNS, Catalog, TableType
 from omnigraph.compiler.ir.conditions import Comparator, Compare
 from omnigraph.compiler.ir.queries import (
     Assignment,
@@ -261,7 +261,7 @@ class _MutationRun:
     def _ends(self, edge: TableType, source: Value, target: Value, label: str) -> dict[str, str]:
         """Return the ids of the nodes that an edge connects, which are given by their ids or their keys."""
         types, ids = end_types(self._catalog, edge), dict[str, str]()
-        for name, column, given in (("from", "src", source), ("to", "dst", target)):
+        for (name, column), given in zip(END_COLUMNS.items(), (source, target), strict=True):
             try:
                 ids[column] = id_of_end(plain(given), types[name])
             except Refused:

@@ -30,9 +30,9 @@ from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.chain_ends import RESTORED, close_chain, continue_elsewhere
 from omnigraph.graph.publish.conflict import branch_gone_error
 from omnigraph.graph.publish.fence import is_spared
+from omnigraph.graph.publish.races import MAX_RESTARTS
 from omnigraph.storage.writer_lock import forget_turn
 
-_MAX_LOST_RACES = 8
 _log = logging.getLogger("omnigraph")
 
 
@@ -188,7 +188,7 @@ def delete_branch(
     """
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_RESTARTS):
         stored = _finish_delete_and_read_ref(truth, name)
         if stored is None or stored.ref is None:
             raise NotFound(f"there is no branch {name!r}", branch=name)
@@ -256,7 +256,7 @@ def _close(
 
 def _free(truth: Truth, ref: BranchRef) -> None:
     """Free the name of a branch that has ended, whoever has left a mark on it since."""
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_RESTARTS):
         stored = truth.refs.read(ref.name)
         if stored is None or stored.ref is None or stored.ref.incarnation != ref.incarnation:
             return
@@ -271,7 +271,7 @@ def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted, so there is nothing to restore", name=name)
     called_off = False
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_RESTARTS):
         stored = finish_rebase_and_read_ref(truth, name)
         if stored is None or stored.ref is None or is_over(truth, stored.ref):
             ended = stored.last_branch if stored is not None else None

@@ -12,9 +12,9 @@ from omnigraph.graph.publish.conflict import branch_gone_error, protected_error
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import note_plan
 from omnigraph.graph.publish.publisher import publish
+from omnigraph.graph.publish.races import MAX_LOST_RACES
 
 PROTECT = "branch_protect"
-_MAX_LOST_RACES = 32
 _MOST_APPROVALS = 100
 
 
@@ -32,7 +32,7 @@ def read_protection(approvals: object, checks: object) -> Protection:
 
 def protect_branch(truth: Truth, branch: str, protection: Protection | None, actor: str | None) -> None:
     """Give a branch a protection, or take it away; writers that are under way meet it or fail."""
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_LOST_RACES):
         state = truth.state(branch)
         if state.head.closed:
             raise branch_gone_error(branch)

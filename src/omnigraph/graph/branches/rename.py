@@ -31,10 +31,10 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.races import MAX_RESTARTS
 
 RENAMES = "__rename/"
 """How the names of the hidden tags begin."""
-_MAX_LOST_RACES = 8
 _DIGEST_LETTERS = 32
 
 
@@ -81,7 +81,7 @@ def _release_finished(truth: Truth, tags: Sequence[StoredTag]) -> None:
 
 
 def _begin(truth: Truth, old: str, new: str, actor: str | None) -> None:
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_RESTARTS):
         state = truth.state(old)
         hold = f"{_holds_of(old, new)}{state.ref.incarnation}/{new_ulid()}"
         if not _hold(truth, hold, state, actor):

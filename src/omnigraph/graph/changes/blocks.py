@@ -7,7 +7,7 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.keys import id_of_key
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.model import END_COLUMNS, TableType
 from omnigraph.graph.write.integrity.convert import convert
 
 Json = Mapping[str, Any]
@@ -50,7 +50,7 @@ def row_of(table: TableType, change: Json) -> dict[str, Any]:
         except ValueError as error:
             raise _misfit(table, change, f"{item.name} {error}") from None
     if table.kind == "edge":
-        row["src"], row["dst"] = image["endpoints"]["from"], image["endpoints"]["to"]
+        row |= {column: image["endpoints"][end] for end, column in END_COLUMNS.items()}
     if table.key and id_of_key(table, row) != change["id"]:
         raise _misfit(table, change, "its id is not what its key makes")
     return row

@@ -11,7 +11,7 @@ from typing import Any
 from omnigraph.base.blob_text import blob_to_text
 from omnigraph.base.errors import MergeConflicts
 from omnigraph.base.plain import to_full_object
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.model import END_COLUMNS, TableType
 from omnigraph.compiler.types import Scalar
 from omnigraph.compiler.values.results import to_json
 
@@ -125,7 +125,7 @@ def image_of(table: TableType, row: Mapping[str, Any] | None) -> Image | None:
     }
     image: Image = {"properties": properties}
     if table.kind == "edge":
-        image["endpoints"] = {"from": row["src"], "to": row["dst"]}
+        image["endpoints"] = {end: row[column] for end, column in END_COLUMNS.items()}
     return image
 
 

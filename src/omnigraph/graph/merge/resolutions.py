@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.combine.clashes import SIDES
+from omnigraph.compiler.catalog.model import END_COLUMNS, TableType
 from omnigraph.graph.merge.conflicts import CAUSES, ConflictKind, Image, MergeConflict
 from omnigraph.graph.merge.equality import same
 from omnigraph.graph.write.integrity.convert import convert
@@ -20,7 +21,6 @@ ANY = "*"
 SCHEMA = "schema"
 QUERY = "query"
 _DEFINITIONS = (SCHEMA, QUERY)
-_SIDES = ("base", "ours", "theirs")
 _LISTS = ("conflicts", "resolutions")
 _MEMBERS = (
     "kind",
@@ -35,7 +35,7 @@ _MEMBERS = (
     "properties",
     "entities",
     *CAUSES,
-    *_SIDES,
+    *SIDES,
 )
 _STALE = " (an answer was given for other images than these, and was not used)"
 _USELESS = " (the answer that was given does not settle this)"
@@ -167,7 +167,7 @@ class Resolutions:
             return None
         fitting = [answer for answer in self._answers if answer.is_for(conflict)]
         own = [answer for answer in fitting if answer.entity_id is not None]
-        images = {side: getattr(conflict, side) for side in _SIDES}
+        images: dict[str, Image | None] = {side: getattr(conflict, side) for side in SIDES}
         return next((answer for answer in own or fitting if not answer.is_stale(images)), None)
 
     def describe_left(self, conflict: MergeConflict) -> MergeConflict:
@@ -252,7 +252,7 @@ def custom_row(table: TableType, image: Image | None, row: Mapping[str, Any] | N
         found[name] = given
     if table.kind == "edge":
         ends = image.get("endpoints", {})
-        for column, name in (("src", "from"), ("dst", "to")):
+        for name, column in END_COLUMNS.items():
             before, found[column] = found.get(column), ends.get(name, found.get(column))
             if not isinstance(found[column], str):
                 raise BadInput(f"a resolution for edge {table.name} needs endpoints.{name}", type=table.name)
@@ -294,9 +294,9 @@ def _read(place: int, item: Any) -> Resolution | None:
         raise BadInput(f"resolution {place + 1} takes {said!r}: use one of {words}", place=place) from None
     if take is Take.CUSTOM and "image" not in item:
         raise BadInput(f"resolution {place + 1} takes a custom image and has no `image`", place=place)
-    for member in ("image", *_SIDES):
+    for member in ("image", *SIDES):
         _check_image(item.get(member), member, place)
-    seen = {side: item[side] for side in _SIDES if side in item}
+    seen: dict[str, Image | None] = {side: item[side] for side in SIDES if side in item}
     found = Resolution(
         take,
         _text(item, "kind", place, tuple(ConflictKind)),

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.errors import CorruptState
+from omnigraph.compiler.catalog.combine.clashes import SIDES
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.changes.descent import grew
 from omnigraph.graph.changes.equality import equal_values
@@ -243,7 +244,7 @@ class TableMerge:
 
     def show(self, images: ThreeWayRow) -> dict[str, Any]:
         """Return the images of an entity as a conflict shows them."""
-        return {side: image_of(self.type, getattr(images, side)) for side in ("base", "ours", "theirs")}
+        return {side: image_of(self.type, getattr(images, side)) for side in SIDES}
 
     def _changes(self, version: TableVersion | None, record: CommitRecord) -> ChangedRows:
         if self.base is None and version is None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from omnigraph.base.errors import BadInput, NotFound
+from omnigraph.compiler.catalog.combine.clashes import SIDES
 from omnigraph.graph.merge.conflicts import CAUSES, ConflictKind, MergeConflict
 from omnigraph.graph.merge.resolutions import Take, read_resolutions, same_as_of, take_of
 from omnigraph.graph.opening import Core
@@ -17,7 +18,6 @@ from omnigraph.graph.proposals.work import ProposalMerge
 from omnigraph.graph.write.integrity.json_values import as_json
 
 _PLACE = ("kind", "entity_kind", "type_name", "entity_id")
-_SIDES = ("base", "ours", "theirs")
 _NOT_KEPT = ("message", "properties", "entities", "commits", *CAUSES)
 
 
@@ -77,6 +77,6 @@ def _complete(answer: dict[str, Any], shown: Sequence[MergeConflict]) -> dict[st
             answer.get(name) in (None, "*", told[name]) for name in _PLACE
         ):
             place = {name: told[name] for name in _PLACE}
-            images = {} if any(side in answer for side in _SIDES) else {side: told[side] for side in _SIDES}
+            images = {} if any(side in answer for side in SIDES) else {side: told[side] for side in SIDES}
             return {**answer, **place, **as_json(images)}
     return answer

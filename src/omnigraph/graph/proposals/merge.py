@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import astuple, replace
 
-from omnigraph.base.errors import MergeConflicts, NotMergeable, OmniError, OutcomeUnknown, Unavailable
+from omnigraph.base.errors import MergeConflicts, NotMergeable, OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.plain import to_full_object
 from omnigraph.graph.manifest.truth import BranchState
@@ -20,11 +20,11 @@ from omnigraph.graph.proposals.sides import involved_in, look_at_sides
 from omnigraph.graph.proposals.stored import ProposalContext, ReadProposal
 from omnigraph.graph.proposals.verbs import closed_error
 from omnigraph.graph.proposals.work import ProposalMerge, RunChecks, not_mergeable
+from omnigraph.graph.publish.outcome import may_have_landed
+from omnigraph.graph.publish.races import MAX_LOST_RACES
 from omnigraph.graph.recovery.owner import in_flight, this_process
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.work import CommitRequest
-
-_MAX_LOST_RACES = 32
 
 
 def merge_proposal(
@@ -62,7 +62,7 @@ def _merge(
     try:
         merged = run_merge(context.core, work, fold(begun.stored).source, request)
     except OmniError as error:
-        if not _may_have_landed(error):
+        if not may_have_landed(error):
             _end(context, begun, error)
         raise
     hit(Failpoint.PROPOSAL_BEFORE_MERGED)
@@ -88,7 +88,7 @@ def _begin(
 
     It is `flight` that tells others in this process that the merge lives.
     """
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_LOST_RACES):
         read = context.stored.read(id)
         if fold(read.stored).attempt is not None:
             read = settle_attempt(context, read, gives_up=True)
@@ -151,10 +151,6 @@ def _given_up_error(facts: ProposalFacts) -> NotMergeable:
     return not_mergeable(facts, [Reason("given_up", "others have taken this merge for dead")])
 
 
-def _may_have_landed(error: OmniError) -> bool:
-    return isinstance(error, OutcomeUnknown) or (isinstance(error, Unavailable) and error.retryable)
-
-
 def _end(context: ProposalContext, started: ReadProposal, error: OmniError) -> None:
     told: dict[str, object] = {"why": error.code}
     if isinstance(error, NotMergeable):
@@ -177,7 +173,7 @@ def _note(
     another. What is sure is added all the same, unless they have said it.
     """
     read, key = started, started.stored.events[-1].facts["key"]
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_LOST_RACES):
         facts = fold(read.stored)
         if facts.merged is not None or not (is_sure or _is_at(facts, key)):
             return facts

@@ -16,12 +16,12 @@ from omnigraph.graph.proposals.events import EventKind, StoredProposal
 from omnigraph.graph.proposals.fold import MergeAttempt, ProposalFacts, fold
 from omnigraph.graph.proposals.stored import ProposalContext, ReadProposal
 from omnigraph.graph.publish.outcome import Published
+from omnigraph.graph.publish.races import MAX_LOST_RACES
 from omnigraph.graph.recovery.owner import is_alive
 from omnigraph.graph.recovery.settle import give_up_commit, settle_abandoned
 from omnigraph.graph.write.keys import KeyClaim, claim_key, find_landed, read_claim
 
 OPERATION = "merge"
-_MAX_LOST_RACES = 32
 _GIVEN_UP: dict[str, Any] = {"why": "given_up"}
 _log = logging.getLogger("omnigraph")
 
@@ -32,7 +32,7 @@ def settle_attempt(context: ProposalContext, read: ReadProposal, gives_up: bool)
     It is given up when the process that began it is gone, as far as that can be told; should it go on all the
     same, it cannot publish any more.
     """
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_LOST_RACES):
         facts = fold(read.stored)
         attempt = facts.attempt
         if attempt is None:

@@ -11,8 +11,8 @@ from omnigraph.graph.proposals.events import EventKind, StoredProposal
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.settle import finish_merge, settle_attempt
 from omnigraph.graph.proposals.stored import ProposalContext, ReadProposal
+from omnigraph.graph.publish.races import MAX_LOST_RACES
 
-_MAX_LOST_RACES = 32
 Decide = Callable[[ProposalFacts], Mapping[str, Any] | None]
 """Returns the facts of an event to add to a proposal; None when there is nothing to add; or raises."""
 
@@ -38,7 +38,7 @@ def add_event(
 
     What decides something waits for no merge that is under way: it ends, or this fails as contention.
     """
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_LOST_RACES):
         read = context.stored.read(id)
         facts = fold(read.stored)
         if facts.attempt is not None and kind is not EventKind.COMMENTED:

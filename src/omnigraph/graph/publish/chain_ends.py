@@ -12,8 +12,7 @@ from omnigraph.graph.manifest.record import CommitClass, CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.plan import PublishPlan, WrittenTable, next_record
-
-_MAX_LOST_RACES = 32
+from omnigraph.graph.publish.races import MAX_LOST_RACES
 
 
 def put_genesis(
@@ -74,7 +73,7 @@ def close_chain(
     the given one, or is protected by now.
     """
     commit, after = new_commit_id(state.ref.incarnation), state.head.seq
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_LOST_RACES):
         if state.head.closed:
             return state.head
         if content not in (None, state.head.content) or state.head.protects(state.ref.incarnation):

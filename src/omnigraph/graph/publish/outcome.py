@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from omnigraph.base.errors import OutcomeUnknown, Unavailable
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.publish.conflict import Conflicting, FilesRewritten
 
@@ -38,3 +39,10 @@ class FilesMayBeGone:
 
 SettledOutcome = Published | Discarded
 PublishOutcome = SettledOutcome | FilesRewritten | Conflicting | FilesMayBeGone
+
+
+def may_have_landed(error: Exception) -> bool:
+    """Return whether a publish may have succeeded despite this error."""
+    if isinstance(error, OSError | OutcomeUnknown):
+        return True
+    return isinstance(error, Unavailable) and error.retryable

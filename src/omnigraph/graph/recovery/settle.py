@@ -30,6 +30,7 @@ from omnigraph.graph.publish.conflict import FilesRewritten
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import PublishPlan, note_plan
 from omnigraph.graph.publish.publisher import GIVEN_UP, has_gaps, is_given_up, publish
+from omnigraph.graph.publish.races import MAX_LOST_RACES
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
 from omnigraph.graph.recovery.plans import DurablePlan
@@ -38,7 +39,6 @@ from omnigraph.graph.table_files import table_files
 from omnigraph.storage.namespace import PinnedTable
 
 ACTOR = "omnigraph:recovery"
-_MAX_LOST_RACES = 32
 _log = logging.getLogger("omnigraph")
 
 
@@ -90,7 +90,7 @@ def settle_plan(truth: Truth, durable: DurablePlan) -> None:
     elif ref is not None and _settle_on(truth, ref, plan):
         return
     main = truth.stamp.main_ref
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_LOST_RACES):
         state = truth.state_of(main)
         if _is_noted(truth.since(state, durable.main_seq), plan.operation_id) or _is_gone(truth, plan):
             return
@@ -105,7 +105,7 @@ def _settle_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
     Each step is decided on one state of the branch and put after it, so it holds only if nothing came
     between.
     """
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_LOST_RACES):
         state = truth.state_of(ref)
         later = truth.since(state, plan.base.seq)
         if _is_noted(later, plan.operation_id) or _is_gone(truth, plan):
@@ -138,7 +138,7 @@ def _has_landed(truth: Truth, plan: PublishPlan) -> bool:
 
 def _note_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
     """Note on the chain where a branch goes on that a plan had been published; False when it is gone."""
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_LOST_RACES):
         state = truth.state_of(ref)
         if state.head.closed:
             return False
@@ -219,7 +219,7 @@ def give_up_commit(truth: Truth, ref: BranchRef, commit: str, actor: str | None,
     A writer that still tries, on a state that it has read before this, finds the note when it publishes.
     """
     said = (RecoveryNote(GIVEN_UP, commit, commit, actor, writer, ()),)
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_LOST_RACES):
         state = truth.state_of(ref)
         if find_in_chain(truth.chains, state.head, truth.chains.floor(ref.incarnation), commit) is not None:
             return False

@@ -9,8 +9,6 @@ from omnigraph.base.errors import (
     ExpectedVersionMismatch,
     HistoricalVersionReclaimed,
     OmniError,
-    OutcomeUnknown,
-    Unavailable,
 )
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.publish.conflict import (
@@ -18,7 +16,13 @@ from omnigraph.graph.publish.conflict import (
     compare_with_head,
 )
 from omnigraph.graph.publish.fence import swept_error
-from omnigraph.graph.publish.outcome import Discarded, FilesMayBeGone, Published, PublishOutcome
+from omnigraph.graph.publish.outcome import (
+    Discarded,
+    FilesMayBeGone,
+    Published,
+    PublishOutcome,
+    may_have_landed,
+)
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.publish.publisher import publish, settlement
 from omnigraph.graph.write.own_plan import OwnPlan
@@ -50,7 +54,7 @@ class RetriedWrite:
             with self._hold_base():
                 published = self._stage() or self._attempts()
         except (OmniError, OSError) as error:
-            if self._sent and _outcome_is_unknown(error):
+            if self._sent and may_have_landed(error):
                 raise
             if (published := self._withdraw_after(error)) is not None:
                 return published
@@ -100,7 +104,7 @@ class RetriedWrite:
         try:
             return self._withdraw()
         except (OmniError, OSError) as failure:
-            if _outcome_is_unknown(error):
+            if may_have_landed(error):
                 return None
             raise failure from error
 
@@ -211,10 +215,3 @@ class RetriedWrite:
     def _may_repeat(self, error: OmniError, state: BranchState) -> bool:
         changed = isinstance(error, ExpectedVersionMismatch)
         return self._work.repeatable and changed and not state.head.closed
-
-
-def _outcome_is_unknown(error: Exception) -> bool:
-    """Return whether the publish may have succeeded despite this error."""
-    if isinstance(error, OSError | OutcomeUnknown):
-        return True
-    return isinstance(error, Unavailable) and error.retryable

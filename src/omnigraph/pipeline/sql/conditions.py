@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.model import END_COLUMNS, TableType
 from omnigraph.compiler.types import STORED_RANGES, PropertyType, Scalar
 from omnigraph.graph.model.arrow_values import to_arrow
 from omnigraph.storage.filters import (
@@ -27,7 +27,7 @@ from omnigraph.storage.filters import (
 )
 
 _OPERATORS: Mapping[str, Operator] = {"=": "=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_FIXED = {"id": "id", "from": "src", "to": "dst"}
+_FIXED = {"id": "id", **END_COLUMNS}
 _TEXT = PropertyType(Scalar.STRING)
 _MILLISECOND = 1000
 _LAST_CHARACTER = 0x10FFFF

@@ -9,21 +9,19 @@ from typing import Any
 from pyspark.sql.types import StructType
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.model import END_COLUMNS, TableType
 from omnigraph.compiler.schema.ast import Edge, Node
 from omnigraph.compiler.schema.parser import parse_schema
 from omnigraph.compiler.schema.printer import print_schema
 from omnigraph.pipeline.spark_types import type_in_schema
-
-_ENDS = ("from", "to")
 
 
 def type_text(name: str, columns: StructType, properties: Mapping[str, Any]) -> str:
     """Return the declaration of a new type; the ends of an edge are properties of the table."""
     told = {key.removeprefix("option."): value for key, value in properties.items()}
     key = told.get("primary_key") or [word.strip() for word in told.get("key", "").split(",") if word.strip()]
-    is_edge = all(end in told for end in _ENDS)
-    if not is_edge and any(end in columns.fieldNames() for end in _ENDS):
+    is_edge = all(end in told for end in END_COLUMNS)
+    if not is_edge and any(end in columns.fieldNames() for end in END_COLUMNS):
         raise BadInput(
             f"{name} has columns from and to: say the types of its ends, as in TBLPROPERTIES "
             "('from' = 'Person', 'to' = 'Person')",
@@ -34,7 +32,7 @@ def type_text(name: str, columns: StructType, properties: Mapping[str, Any]) -> 
             raise BadInput(f"the key {word!r} is not a column of {name}", table=name, column=word)
     lines = []
     for field in columns:
-        if is_edge and field.name in _ENDS:
+        if is_edge and field.name in END_COLUMNS:
             continue
         needed = not field.nullable or field.name in key
         mark = " @key" if key == [field.name] and not is_edge else ""
@@ -42,8 +40,8 @@ def type_text(name: str, columns: StructType, properties: Mapping[str, Any]) -> 
             f"  {field.name}: {type_in_schema(field.name, field.dataType)}{'' if needed else '?'}{mark}"
         )
     if len(key) > 1 or (is_edge and key):
-        words = {"from": "src", "to": "dst"}
-        lines.append(f"  @key({', '.join(words.get(word, word) if is_edge else word for word in key)})")
+        words = END_COLUMNS if is_edge else {}
+        lines.append(f"  @key({', '.join(words.get(word, word) for word in key)})")
     head = f"edge {name}: {told['from']} -> {told['to']}" if is_edge else f"node {name}"
     return f"{head} {{\n" + "\n".join(lines) + "\n}\n"
 

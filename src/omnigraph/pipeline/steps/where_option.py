@@ -13,14 +13,14 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.model import END_COLUMNS, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.graph.model.arrow_values import to_arrow
 from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.storage.filters import ComparedColumn, Filter, NullColumn, OneOf, Operator
 
-_FIXED = {"id": "id", "from": "src", "to": "dst"}
+_FIXED = {"id": "id", **END_COLUMNS}
 _OPERATORS: dict[str, Operator] = {"=": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _IS_NULL = "is null"
 _FORM = 'write it as JSON: [["age", ">=", 30], ["name", "in", ["ada", "bob"]], ["mail", "is null"]]'

@@ -9,15 +9,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.model import END_COLUMNS, TableType
 from omnigraph.execution.export.export_files import as_columns, column_schema
 from omnigraph.pipeline.spark_types import spark_batches
 from omnigraph.storage.filters import Filter
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.rows.scan_with_blobs import ScanPart, parts_of, whole_rows
 from omnigraph.storage.tables.table import Table, open_dataset
-
-_ENDS = {"from": "src", "to": "dst"}
 
 
 class TablePart(InputPartition):  # type: ignore[misc]
@@ -52,7 +50,7 @@ class TableScan:
         names = schema.fieldNames()
         wanted = column_schema(self.table)
         columns = pa.schema([wanted.field(name) for name in names])
-        stored = [_ENDS.get(name, name) if name not in self.table.by_name else name for name in names]
+        stored = [END_COLUMNS.get(name, name) if name not in self.table.by_name else name for name in names]
         for rows in whole_rows(self._open_table(), stored, part):
             yield from spark_batches(as_columns(self.table, rows, columns), schema)
 

@@ -61,7 +61,7 @@ class Entities:
     ) -> list[tuple[str, ...]]:
         """Return the ids of nodes that have the same values of some properties, group by group."""
         (rule,) = read_rules({"type": type, "on": on})
-        seen = self._see(branch, snapshot)
+        seen = self._graph._choose_snapshot(branch, snapshot)
         node = rule.table(seen.catalog)
         rows = seen.table(node.table_key).scan(["id", *rule.on])
         return list(islice(_group(tuple_texts(node, rows, rule.on), rows["id"]), limit))
@@ -102,13 +102,6 @@ class Entities:
             graph._whole, named, f"node {type} {keep!r}", request, chosen, self._look(type, (keep, *gone))
         )
         return combination_of(done, type, keep, gone)
-
-    def _see(self, branch: str | None, snapshot: Pinned | str | None) -> Pinned:
-        if snapshot is not None and branch is not None:
-            raise BadInput("give a branch or a snapshot, not both")
-        if isinstance(snapshot, Pinned):
-            return self._graph._judge(snapshot)
-        return self._graph.snapshot(branch) if snapshot is None else self._graph.snapshot(commit=snapshot)
 
     def _look(self, type: str, ids: Sequence[str]) -> Callable[[CommitRecord], None]:
         """Return what refuses a commit at which the actor does not see one of the nodes."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from omnigraph.base.choices import refuse_branch_and_snapshot
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.stored.queries import QuerySet, StoredQuery, unknown_query_error
 from omnigraph.graph.handle import Graph
@@ -87,8 +88,7 @@ def show_callable(graph: Graph, queries: QuerySet) -> QuerySet:
 
 def choose_snapshot(graph: Graph, branch: str | None, snapshot: Any) -> Snapshot:
     """Return the snapshot that a caller means, or the head of a branch."""
-    if snapshot is not None and branch is not None:
-        raise BadInput("give a branch or a snapshot, not both")
+    refuse_branch_and_snapshot(branch, snapshot)
     return snapshot if isinstance(snapshot, Snapshot) else graph.snapshot(branch, commit=snapshot)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.base.errors import BadInput
+from omnigraph.base.choices import refuse_branch_and_snapshot
 from omnigraph.compiler.ir.queries import Column
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.execution.plan.explain import Explanation
@@ -39,8 +39,7 @@ def mark_params(params: Any) -> dict[str, Any] | None:
 
 def where_of(branch: str | None, snapshot: Any) -> dict[str, Any]:
     """Return what a read is asked of, or refuse two answers to that."""
-    if snapshot is not None and branch is not None:
-        raise BadInput("give a branch or a snapshot, not both")
+    refuse_branch_and_snapshot(branch, snapshot)
     return {"branch": branch, "snapshot": getattr(snapshot, "commit_id", snapshot)}
 
 

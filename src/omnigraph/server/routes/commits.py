@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Query
 
-from omnigraph.base.choices import ChangeOp, EntityKind
-from omnigraph.base.errors import BadInput
+from omnigraph.base.choices import ChangeOp, EntityKind, refuse_branch_and_start
 from omnigraph.server.bodies import PickBody, UndoBody
 from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.loads import read_object
@@ -40,8 +39,7 @@ def list_commits(
     All pages are of the head that the first one saw.
     """
     graph = call.open()
-    if start is not None and branch is not None:
-        raise BadInput("give a branch or a commit to start from, not both")
+    refuse_branch_and_start(branch, start)
     if page_token is None:
         head = graph.snapshot(branch).commit_id if start is None else graph.commits.show(start).id
         passed = 0

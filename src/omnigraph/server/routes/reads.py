@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import Header, Query
 from fastapi.responses import Response
 
-from omnigraph.base.errors import BadInput
+from omnigraph.base.choices import refuse_branch_and_snapshot
 from omnigraph.execution.export.export import resolve_types
 from omnigraph.sdk.sharing import list_actions
 from omnigraph.sdk.snapshot import Snapshot
@@ -116,6 +116,5 @@ def export_graph(call: GraphDep, body: ExportBody) -> Response:
 
 
 def _export_snapshot(call: GraphCall, body: ExportBody) -> Snapshot:
-    if body.branch is not None and body.snapshot is not None:
-        raise BadInput("give a branch or a snapshot, not both")
+    refuse_branch_and_snapshot(body.branch, body.snapshot)
     return call.open().snapshot(body.branch, commit=body.snapshot)

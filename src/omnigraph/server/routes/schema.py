@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from omnigraph.base.errors import BadInput
+from omnigraph.base.choices import refuse_branch_and_snapshot
 from omnigraph.compiler.catalog import codec
 from omnigraph.sdk.schema_text import SchemaText
 from omnigraph.server.bodies import SchemaBody
@@ -19,8 +19,7 @@ router = GraphRouter(route_class=EngineRoute, tags=["schema"])
 @router.get("/schema")
 def show_schema(call: GraphDep, branch: str | None = None, snapshot: str | None = None) -> dict[str, Any]:
     """Return the text of the schema, and its compiled form, which has the identities of types."""
-    if branch is not None and snapshot is not None:
-        raise BadInput("give a branch or a snapshot, not both")
+    refuse_branch_and_snapshot(branch, snapshot)
     graph = call.open(branch)
     seen = graph.snapshot(commit=snapshot) if snapshot is not None else graph.snapshot()
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from typing import Any
 
-from omnigraph.compiler.catalog.combine.clashes import Clash, Shows, Side
+from omnigraph.compiler.catalog.combine.clashes import SIDES, Clash, Shows, Side
 from omnigraph.compiler.catalog.combine.facts import (
     RuleFact,
     Said,
@@ -150,7 +150,7 @@ class _ThreeWayType:
             call = f"{call}.{self._shows.name_property(self._id, id_)}"
         message = f"both sides changed the {name} of {call}, differently"
         side = self._settle(self._shows.member_clash(self._id, id_, name, message))
-        return values[("base", "ours", "theirs").index(side or "ours")]
+        return values[SIDES.index(side or "ours")]
 
 
 def _keeps(rule: RuleFact, base: set[RuleFact], ours: set[RuleFact], theirs: set[RuleFact]) -> bool:

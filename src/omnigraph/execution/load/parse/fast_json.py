@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.compiler.catalog.model import END_COLUMNS, Catalog, NodeType, TableType
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.load.parse.strict_json import MAX_STRUCTURAL_CHARACTERS, BadRecord, parse_line
 from omnigraph.execution.load.parse.uniform_lines import Form, cut_values, find_form
@@ -299,7 +299,7 @@ def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> BlockRows:
             raise NeedsStrictReader
         columns[item.name] = to_stored(column, item.type)
     if table.kind == "edge":
-        columns["src"], columns["dst"] = parsed.ends["from"], parsed.ends["to"]
+        columns |= {column: parsed.ends[end] for end, column in END_COLUMNS.items()}
     given = parsed.data.get("id")
     columns["id"], explicit = make_ids(
         table, columns, given if given is not None else pa.nulls(len(lines), pa.string())

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from omnigraph.base.ids import new_ulid
 from omnigraph.compiler.catalog.keys import end_types, id_of_end, id_of_key
-from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.compiler.catalog.model import EDGE_ENDS, END_COLUMNS, Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.accept import Fault, Refused
@@ -102,7 +102,7 @@ class RecordReader:
             left_out -= set(table.key or ())
         values = self._read_values(table, data, problems, left_out)
         if table.kind == "edge":
-            for member, column in (("from", "src"), ("to", "dst")):
+            for member, column in END_COLUMNS.items():
                 values[column] = self._read_end(record, member, table, problems)
         explicit = self._identify(table, data, values, problems)
         if problems:
@@ -218,7 +218,7 @@ def _find_unstorable(table: TableType, member: str, text: str) -> Problem | None
 
 def unknown_field_problem(table: TableType, name: str) -> Problem:
     """Return the problem of a member that a type has no property for."""
-    if name in _RESERVED_FIELDS or (table.kind == "edge" and name in ("src", "dst", "from", "to")):
+    if name in _RESERVED_FIELDS or (table.kind == "edge" and name in (*END_COLUMNS, *EDGE_ENDS)):
         advice = (
             ": the ends of an edge are beside data, as from and to" if name not in _RESERVED_FIELDS else ""
         )

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.keys import EndTypes
-from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.compiler.catalog.model import END_COLUMNS, Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.load.parse.fast_json import BlockRows, make_ids
@@ -37,7 +37,7 @@ def rows_of_batch(table: TableType, view: RowView, batch: pa.RecordBatch, end_ty
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"two columns are given for {table.name}.{twice[0]}: leave one out", property=twice[0])
     given = dict(zip(names, batch.columns, strict=True))
-    ends = {"from": "src", "to": "dst"} if table.kind == "edge" else {}
+    ends = END_COLUMNS if table.kind == "edge" else {}
     if set(given) - set(table.by_name) - {"id", *ends}:
         raise NeedsStrictReader
     columns = {}

@@ -9,8 +9,7 @@ from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import note_plan
 from omnigraph.graph.publish.publisher import publish
-
-_MAX_LOST_RACES = 32
+from omnigraph.graph.publish.races import MAX_LOST_RACES
 
 
 def put_fences(truth: Truth, number: int, actor: str | None, message: str | None) -> LiveNames:
@@ -19,7 +18,7 @@ def put_fences(truth: Truth, number: int, actor: str | None, message: str | None
     Whatever is published after that look was published by somebody who has met the fence, or on a branch that
     was made after it.
     """
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_LOST_RACES):
         seen = look(truth)
         behind = [state for state in seen.branches if state.head.fence < number]
         if not behind:
@@ -31,7 +30,7 @@ def put_fences(truth: Truth, number: int, actor: str | None, message: str | None
 
 def _put(truth: Truth, state: BranchState, fence: int, actor: str | None, message: str | None) -> None:
     commit = new_commit_id(state.ref.incarnation)
-    for _ in range(_MAX_LOST_RACES):
+    for _ in range(MAX_LOST_RACES):
         if state.head.closed or state.head.fence >= fence:
             return  # deleted meanwhile, or fenced by another cleanup that has seen the same
         plan = note_plan(state, "cleanup", actor, message, commit=commit, operation_id=commit, fence=fence)

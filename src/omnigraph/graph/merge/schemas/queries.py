@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from omnigraph.base.errors import BadInput
+from omnigraph.compiler.catalog.combine.clashes import SIDES
 from omnigraph.compiler.stored.queries import QuerySet, StoredQuery
 from omnigraph.compiler.stored.read import read_queries
 from omnigraph.graph.manifest.schemas import Schemas, same_schema
@@ -10,14 +11,12 @@ from omnigraph.graph.merge.conflicts import ConflictKind, Image, MergeConflict
 from omnigraph.graph.merge.resolutions import QUERY, Resolution, Resolutions, Take
 from omnigraph.graph.merge.sides import Sides
 
-_SIDES = ("base", "ours", "theirs")
-
 
 def decide_queries(
     sides: Sides, schemas: Schemas, answers: Resolutions, most_bytes: int
 ) -> tuple[QuerySet | None, list[MergeConflict]]:
     """Return the queries that the target gets, None when it keeps its own, and what nobody has answered."""
-    addresses = [getattr(sides, side).queries for side in _SIDES]
+    addresses = [getattr(sides, side).queries for side in SIDES]
     if not any(addresses):
         return None, []
     decision = _Decision(sides, schemas, answers, most_bytes)
@@ -33,8 +32,9 @@ class _Decision:
 
     def __init__(self, sides: Sides, schemas: Schemas, answers: Resolutions, most_bytes: int) -> None:
         self._answers, self._most_bytes = answers, most_bytes
-        self.sets = {side: schemas.queries(getattr(sides, side).queries) for side in _SIDES}
-        self._catalogs = {side: schemas.get(getattr(sides, side).schema).catalog for side in _SIDES}
+        commits = {str(side): getattr(sides, side) for side in SIDES}
+        self.sets = {side: schemas.queries(commit.queries) for side, commit in commits.items()}
+        self._catalogs = {side: schemas.get(commit.schema).catalog for side, commit in commits.items()}
         self._catalog = sides.catalog(schemas)
         self._keeps_schema = sides.combined is None and same_schema(sides.onto.schema, sides.ours.schema)
         self.result: dict[str, StoredQuery] = {}
@@ -43,7 +43,7 @@ class _Decision:
     def combine(self) -> None:
         """Take each query from the side that changed it; where both did, what an answer says."""
         for name in sorted(set().union(*self.sets.values())):
-            base, ours, theirs = (self._text(side, name) for side in _SIDES)
+            base, ours, theirs = (self._text(side, name) for side in SIDES)
             side = "theirs" if ours == base else "ours"
             if ours in (base, theirs) or theirs == base:
                 self._take(name, self.sets[side].get(name))
