@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -110,6 +111,7 @@ async def call_every_tool(ada: Agent, seven: Agent) -> set[str]:
     )
     assert put_back["commit"] is not None
     assert (await do(ada, "branches", name="work"))["described"]["ahead"] == 5
+    await call_every_tool_on_a_branch(do, ada, seven, made["commit"])
     assert (await do(ada, "branches"))["branches"] == ["main", "work"]
     asked = {"source": "work", "title": "one more", "idempotency_key": "p", "metadata": why["metadata"]}
     one = (await do(seven, "propose", **asked))["proposal"]["id"]
@@ -133,6 +135,47 @@ async def call_every_tool(ada: Agent, seven: Agent) -> set[str]:
     done = await do(ada, "merge_proposal", id=one)
     assert done["outcome"] == "fast_forward" or done["commit"] is not None
     return called
+
+
+async def call_every_tool_on_a_branch(do: Any, ada: Agent, seven: Agent, picked: str) -> None:
+    """Call the tools that change a schema, tags, branches and what is one thing, beside the others."""
+    await do(seven, "create_branch", name="side")
+    on = {"branch": "side", "idempotency_key": "3", "metadata": {"task": "t-18"}}
+    city = "node City { name: String @key  map: Blob? }"
+    planned = await do(seven, "plan_schema", schema=city, branch="side")
+    assert planned["supported"] and len(planned["steps"]) == 1
+    applied = await do(seven, "apply_schema", schema=city, **on)
+    assert applied["applied"] and (await do(seven, "apply_schema", schema=city, **on)) == applied
+    assert "City" not in (await do(ada, "schema"))["schema"]
+    records = [{"type": "City", "data": {"name": "Bonn", "map": "base64:" + b64("Köln".encode())}}]
+    await do(seven, "load", records=records, mode="append", **on)
+    place = {"type": "City", "id": "Bonn", "property": "map", "branch": "side"}
+    read = await do(ada, "read_blob", **place, form="text")
+    assert (read["content"], read["size"], read["next_cursor"]) == ("Köln", 5, None)
+    assert (await do(ada, "read_blob", **place))["content"] == b64("Köln".encode())
+    chosen = await do(seven, "cherry_pick", commit=picked, **on)
+    assert (await do(seven, "cherry_pick", commit=picked, **on))["commit"] == chosen["commit"]
+    groups = (await do(ada, "find_same", type="Person", on=["age"], branch="side"))["groups"]
+    assert groups == [["ada", "bob"]]
+    asked = {"type": "Person", "keep": "ada", "drop": ["bob"], **on}
+    combined = await do(seven, "combine", **asked)
+    assert combined["loops_removed"] == 1 and (await do(seven, "combine", **asked)) == combined
+    tag = await do(seven, "create_tag", name="v1", branch="side", idempotency_key="t")
+    assert (await do(seven, "create_tag", name="v1", branch="side", idempotency_key="t")) == tag
+    assert [item["commit"] for item in (await do(ada, "tags"))["tags"]] == [combined["commit"]]
+    undone = await do(ada, "revert_actor", actor="agent-7", since=chosen["commit"], branch="side")
+    assert undone["commit"] is not None
+    rebased = await do(seven, "rebase_branch", name="side")
+    assert rebased["outcome"] == "already_up_to_date"
+    await do(ada, "delete_branch", name="side")
+    restored = await do(ada, "restore_branch", name="side")
+    assert restored["commit"] == undone["commit"]
+    assert (await do(ada, "delete_tag", name="v1"))["deleted"] == "v1"
+    await do(ada, "delete_branch", name="side")
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def test_two_agents_at_once_stay_in_their_own_branches_and_are_themselves(tmp_path: Path) -> None:

@@ -59,10 +59,12 @@ def test_the_calls_of_the_skill_and_of_reviews_do_what_they_say(tmp_path: Path) 
     assert blame["properties"]["age"]["message"] == "ada's age, from her letter of May"
     assert len(commits["commits"]) == 2
     proposal = answers[-1]["proposal"]
-    (review,) = blocks("references/review.md", "json tools")
+    review, same = blocks("references/review.md", "json tools")
     named = {"PROPOSAL": proposal["id"], "BASE": proposal["base_commit"], "SOURCE": proposal["source_commit"]}
     approved = list(call_tools(registry, reviewer, review, named))[-1]
     assert [item["actor"] for item in approved["proposal"]["approvals"]] == ["act-bob"]
+    (found,) = call_tools(registry, reviewer, same, {})
+    assert found["groups"] == [["ada", "bob"]]
 
 
 def test_the_queries_of_the_language_page_run_in_their_order(tmp_path: Path) -> None:
@@ -135,7 +137,7 @@ def test_pages_name_tools_that_there_are_and_lead_somewhere() -> None:
                     "entity_id",
                 ),
                 *("outcome_unknown", "policy_denied", "branch_protected", "precondition_failed"),
-                *("validation_error", "key_conflict", "dry_run", "starts_with"),
+                *("validation_error", "key_conflict", "dry_run", "starts_with", "same_as"),
             }
             assert tool in known, (page, tool)
         for target in re.findall(r"\]\(([^)]+)\)", text):

@@ -19,20 +19,26 @@ from omnigraph.mcp.tools.branches import branch_tools
 from omnigraph.mcp.tools.entities import entity_tools
 from omnigraph.mcp.tools.history import history_tools
 from omnigraph.mcp.tools.meta import FIND_TOOL, meta_tools
+from omnigraph.mcp.tools.migrations import migration_tools
 from omnigraph.mcp.tools.model import Tool, ToolCall
 from omnigraph.mcp.tools.proposals import proposal_tools
 from omnigraph.mcp.tools.reads import read_tools
+from omnigraph.mcp.tools.same import same_tools
 from omnigraph.mcp.tools.stored import stored_tools
+from omnigraph.mcp.tools.tags import tag_tools
 from omnigraph.mcp.tools.writes import write_tools
 from omnigraph.mcp.validate import check_arguments
 
 _SHOWN_NAME = 100
+_PARTS = (
+    *(read_tools, entity_tools, history_tools, write_tools, migration_tools),
+    *(branch_tools, tag_tools, same_tools, proposal_tools),
+)
 
 
 def graph_tools(limits: ToolLimits) -> list[Tool]:
     """Return the tools that every graph has."""
-    parts = (read_tools, entity_tools, history_tools, write_tools, branch_tools, proposal_tools)
-    return [tool for part in parts for tool in part(limits)]
+    return [tool for part in _PARTS for tool in part(limits)]
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,11 @@ from omnigraph.sdk.sharing import list_actions, share_graph
 class CallSource(Protocol):
     """Opens a graph for one call."""
 
-    def open(self, key: str | None = None) -> Any:
-        """Return a handle of its own; the commit that it makes, if any, carries the idempotency key."""
+    def open(self, key: str | None = None, branch: str | None = None) -> Any:
+        """Return a handle of its own; the commit that it makes, if any, carries the idempotency key.
+
+        It is on the default branch, unless another is named.
+        """
 
     def actions(self) -> frozenset[str]:
         """Return what the caller may do on at least some branches."""
@@ -42,9 +45,9 @@ class StoredGraph:
 
     graph: Graph
 
-    def open(self, key: str | None = None) -> Graph:
-        """Return a handle of the same actor and branch."""
-        return share_graph(self.graph, self.graph.actor, idempotency_key=key)
+    def open(self, key: str | None = None, branch: str | None = None) -> Graph:
+        """Return a handle of the same actor, and of the same branch unless another is named."""
+        return share_graph(self.graph, self.graph.actor, branch, idempotency_key=key)
 
     def actions(self) -> frozenset[str]:
         """Return what the actor may do."""
@@ -57,9 +60,9 @@ class RemoteSource:
 
     graph: RemoteGraph
 
-    def open(self, key: str | None = None) -> RemoteGraph:
-        """Return a handle on the same branch, as it is now."""
-        return share_remote(self.graph, key)
+    def open(self, key: str | None = None, branch: str | None = None) -> RemoteGraph:
+        """Return a handle on the same branch, or the one that is named, as it is now."""
+        return share_remote(self.graph, key, branch)
 
     def actions(self) -> frozenset[str]:
         """Return what the server lets the actor do."""
@@ -70,13 +73,13 @@ class RemoteSource:
 class RequestSource:
     """A graph of the server that serves a request."""
 
-    handle: Callable[[str | None], Graph]
-    """Opens it with an idempotency key, for the request's actor."""
+    handle: Callable[[str | None, str | None], Graph]
+    """Opens it with an idempotency key, and on a branch, for the request's actor."""
     read_only: bool = False
 
-    def open(self, key: str | None = None) -> Graph:
+    def open(self, key: str | None = None, branch: str | None = None) -> Graph:
         """Return a handle of the request's actor."""
-        graph = self.handle(key)
+        graph = self.handle(key, branch)
         graph.read_only = graph.read_only or self.read_only
         return graph
 

@@ -28,6 +28,14 @@ PLAUSIBLE: Mapping[str, Mapping[str, Any]] = {
     "load": {"records": [{"type": "Person", "data": {"name": "x"}}], "mode": "append"},
     "reset_entity": {"type": "Person", "id": "ada", "revision": "HEAD~2"},
     "revert": {"commit": "HEAD~1"},
+    "revert_actor": {"actor": "act-ada", "since": "HEAD~1"},
+    "cherry_pick": {"commit": "work", "branch": "main"},
+    "apply_schema": {"schema": "node City { name: String @key }"},
+    "combine": {"type": "Person", "keep": "ada", "drop": ["bob"]},
+    "create_tag": {"name": "x"},
+    "delete_tag": {"name": "v1"},
+    "restore_branch": {"name": "gone"},
+    "rebase_branch": {"name": "work"},
     "create_branch": {"name": "x"},
     "delete_branch": {"name": "work"},
     "merge_branch": {"source": "work"},
@@ -61,6 +69,9 @@ def test_who_may_only_read_writes_by_no_tool(tmp_path: Path, way: str, listed: i
     graph.branches.create("work")
     graph.mutate('query q() { insert Person { name: "cyd" } }', branch="work")
     proposal = graph.proposals.create("work", title="more").id
+    graph.tags.create("v1")
+    graph.branches.create("gone")
+    graph.branches.delete("gone")
     before = told_by(graph)
 
     async def story() -> None:
@@ -127,7 +138,7 @@ def annotated(tool: Any) -> Any:
 
 def told_by(graph: og.Graph) -> Any:
     heads = {name: graph.branches.info(name).head for name in graph.branches.list()}
-    return heads, [item.events for item in graph.proposals.list()]
+    return heads, graph.tags.list(), [item.events for item in graph.proposals.list()]
 
 
 def test_what_is_wrong_with_arguments_is_told_all_at_once_and_the_engine_says_its_own(tmp_path: Path) -> None:

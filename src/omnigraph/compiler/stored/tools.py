@@ -18,7 +18,9 @@ RESERVED = frozenset(
     {
         *("schema", "language", "query", "explain", "stored_queries", "mutate", "load"),
         *("entity", "entity_history", "entity_blame", "reset_entity", "commits", "diff", "revert"),
-        *("branches", "create_branch", "delete_branch", "merge_branch"),
+        *("plan_schema", "apply_schema", "read_blob", "revert_actor", "cherry_pick", "find_same", "combine"),
+        *("branches", "create_branch", "delete_branch", "restore_branch", "merge_branch", "rebase_branch"),
+        *("tags", "create_tag", "delete_tag"),
         *(
             "proposals",
             "show_proposal",

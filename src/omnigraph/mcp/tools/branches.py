@@ -1,4 +1,4 @@
-"""Tools about branches: list, create, delete, merge."""
+"""Tools about branches: list, create, delete, restore, merge, rebase."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import Any
 from omnigraph.base.errors import AlreadyExists
 from omnigraph.graph.branches.names import normalise
 from omnigraph.mcp.limits import ToolLimits
-from omnigraph.mcp.tools.history import DRY_RUN, MERGED, RESOLUTIONS, STRATEGY, describe_merge, merge_terms
+from omnigraph.mcp.tools.history import (
+    DRY_RUN,
+    MERGED,
+    RESOLUTIONS,
+    SAME_AS,
+    STRATEGY,
+    describe_merge,
+    merge_terms,
+    show_conflicts,
+)
 from omnigraph.mcp.tools.model import Tool, ToolCall
 from omnigraph.mcp.tools.schemas import (
     COMMIT,
@@ -17,6 +26,7 @@ from omnigraph.mcp.tools.schemas import (
     TEXT,
     WHY,
     flag,
+    objects,
     page_options,
     text,
     texts,
@@ -65,7 +75,7 @@ def branch_tools(limits: ToolLimits) -> list[Tool]:
         Tool(
             "delete_branch",
             "Delete a branch",
-            "Delete a branch. Its commits can be brought back until a cleanup removes them.",
+            "Delete a branch. It can be brought back (restore_branch) until a cleanup removes its commits.",
             ("branch_delete",),
             _delete,
             {"name": text("The branch.")},
@@ -73,6 +83,17 @@ def branch_tools(limits: ToolLimits) -> list[Tool]:
             {"deleted": TEXT},
             writes=True,
             destroys=True,
+        ),
+        Tool(
+            "restore_branch",
+            "Restore a branch",
+            "Bring a deleted branch back with its commits, if no cleanup has removed them.",
+            ("branch_create",),
+            _restore,
+            {"name": text("The branch.")},
+            ("name",),
+            {"branch": TEXT, "commit": COMMIT},
+            writes=True,
         ),
         Tool(
             "merge_branch",
@@ -88,11 +109,32 @@ def branch_tools(limits: ToolLimits) -> list[Tool]:
                 "delete_branch": flag("Delete the source afterwards."),
                 "strategy": STRATEGY,
                 "resolutions": RESOLUTIONS,
+                "same_as": SAME_AS,
                 "dry_run": DRY_RUN,
                 **WHY,
             },
             ("source",),
             MERGED,
+            writes=True,
+            destroys=True,
+            is_idempotent=True,
+        ),
+        Tool(
+            "rebase_branch",
+            "Rebase a branch",
+            "Make the commits of a branch again on top of another's head, so that it has what others have "
+            "merged since; it changes as a whole or, with conflicts, not at all. Commits get new ids.",
+            ("branch_merge",),
+            _rebase,
+            {
+                "name": text("The branch."),
+                "onto": text("The branch that it shall stand on; main unless given."),
+                "strategy": STRATEGY,
+                "resolutions": RESOLUTIONS,
+                "dry_run": DRY_RUN,
+            },
+            ("name",),
+            {"outcome": TEXT, "commit": COMMIT, "commits": texts("Ids."), "conflicts": objects()},
             writes=True,
             destroys=True,
             is_idempotent=True,
@@ -141,12 +183,31 @@ def _delete(call: ToolCall) -> dict[str, Any]:
     return {"deleted": call.arguments["name"]}
 
 
+def _restore(call: ToolCall) -> dict[str, Any]:
+    graph, name = call.open(), call.arguments["name"]
+    graph.branches.restore(name)
+    info = graph.branches.info(name)
+    return {"branch": info.name, "commit": info.head}
+
+
+def _rebase(call: ToolCall) -> dict[str, Any]:
+    given = call.given("onto", "strategy", "resolutions", "dry_run")
+    done = call.open().branches.rebase(call.arguments["name"], **given)
+    return {
+        "outcome": done.outcome,
+        "commit": done.commit_id,
+        "commits": list(done.commits)[-call.limits.rows :],
+        "conflicts": show_conflicts(call, done.conflicts),
+        "conflict_count": len(done.conflicts),
+    }
+
+
 def _merge(call: ToolCall) -> dict[str, Any]:
     done = call.open().branches.merge(
         call.arguments["source"],
         call.get("into", "main"),
         idempotency_key=call.key,
-        **call.given("delete_branch"),
+        **call.given("delete_branch", "same_as"),
         **merge_terms(call),
     )
     return describe_merge(call, done)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import codecs
 from typing import Any
 
+from omnigraph.base.errors import BadInput
 from omnigraph.mcp.limits import ToolLimits
+from omnigraph.mcp.pages import size_of
 from omnigraph.mcp.tools.history import describe_commit
 from omnigraph.mcp.tools.model import Tool, ToolCall
 from omnigraph.mcp.tools.schemas import (
     BRANCH,
     COMMIT,
+    CURSOR,
     FLAG,
     LIST,
     MADE,
     MAYBE_OBJECT,
     NEXT_CURSOR,
+    NUMBER,
     OBJECT,
     TEXT,
     TYPES,
@@ -88,6 +94,29 @@ def entity_tools(limits: ToolLimits) -> list[Tool]:
             {**_ADDRESS, **WHERE},
             ("type", "id"),
             {"commit": COMMIT, "properties": OBJECT},
+        ),
+        Tool(
+            "read_blob",
+            "Read a blob",
+            f"The bytes of a property of type Blob, at most {blob_bytes(limits)} at once, as base64, or as "
+            "text that is UTF-8.",
+            ("read",),
+            _read_blob,
+            {
+                **_ADDRESS,
+                "property": text("The property."),
+                "form": choice(("base64", "text"), "How the bytes are told; base64 unless given."),
+                **WHERE,
+                "cursor": CURSOR,
+            },
+            ("type", "id", "property"),
+            {
+                "commit": COMMIT,
+                "size": {**NUMBER, "description": "How many bytes the whole blob has."},
+                "offset": NUMBER,
+                "content": TEXT,
+                "next_cursor": NEXT_CURSOR,
+            },
         ),
         Tool(
             "reset_entity",
@@ -170,3 +199,42 @@ def _blame(call: ToolCall) -> dict[str, Any]:
 def _reset(call: ToolCall) -> dict[str, Any]:
     found = call.open().entity(call.arguments["type"], call.arguments["id"], **call.given("branch"))
     return {"commit": found.reset(call.arguments["revision"], **call.said)}
+
+
+def blob_bytes(limits: ToolLimits) -> int:
+    """Return how many bytes of a blob one answer has at most."""
+    return limits.bytes // 2
+
+
+def _read_blob(call: ToolCall) -> dict[str, Any]:
+    wanted = {name: call.arguments[name] for name in ("type", "id")}
+    # The address may say which kind it is, as for the other tools.
+    seen = call.open().entity(*wanted.values(), **call.place)
+    blob = call.open().blob(
+        seen.kind, seen.type, seen.id, call.arguments["property"], snapshot=seen.commit_id
+    )
+    offset = call.cursor.offset
+    data = blob.read(offset, blob_bytes(call.limits))
+    content = base64.b64encode(data).decode()
+    if call.get("form") == "text":
+        content, data = _as_text(data, blob_bytes(call.limits))
+    end = offset + len(data)
+    return {
+        "commit": blob.commit_id,
+        "size": blob.size,
+        "offset": offset,
+        "content": content,
+        "next_cursor": call.continue_after(end, blob.commit_id) if end < blob.size else None,
+    }
+
+
+def _as_text(data: bytes, most_bytes: int) -> tuple[str, bytes]:
+    """Return the text that bytes are, as much as an answer holds, and the bytes of whole characters."""
+    while True:
+        try:
+            said = codecs.getincrementaldecoder("utf-8")().decode(data)
+        except UnicodeDecodeError as error:
+            raise BadInput("these bytes are not a text in UTF-8: ask for them with form base64") from error
+        if size_of(said) <= most_bytes * 3 // 2:
+            return said, said.encode()
+        data = data[: len(data) // 2]

@@ -1,7 +1,8 @@
-"""Tools about commits: the log, what differs, taking a commit back."""
+"""Tools about commits: the log, what differs, taking commits back, bringing one over."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -36,6 +37,15 @@ RESOLUTIONS = objects(
     "Answers to conflicts: each conflict as it was told, with `take` added: ours, theirs, base, or "
     "custom with an `image`."
 )
+SAME_AS = objects(
+    'Rules that find one thing under two ids, such as {"type": "Person", "on": ["mail"]}: what they find is '
+    "a conflict, answered with take same or different."
+)
+METADATA_FILTER = {
+    "type": "object",
+    "additionalProperties": {"type": "string"},
+    "description": 'Only commits whose metadata has these values, such as {"task": "t-17"}.',
+}
 DRY_RUN = flag("Only say what would happen, conflicts included.")
 
 
@@ -52,11 +62,7 @@ def history_tools(limits: ToolLimits) -> list[Tool]:
                 "branch": BRANCH,
                 "start": text("Begin at this commit instead of a branch's head."),
                 "actor": text("Only commits of this actor."),
-                "where": {
-                    "type": "object",
-                    "additionalProperties": {"type": "string"},
-                    "description": 'Only commits whose metadata has these values, such as {"task": "t-17"}.',
-                },
+                "where": METADATA_FILTER,
                 **page_options(limits, "commits"),
             },
             returns={"commits": objects(), "next_cursor": NEXT_CURSOR},
@@ -110,6 +116,48 @@ def history_tools(limits: ToolLimits) -> list[Tool]:
             writes=True,
             destroys=True,
         ),
+        Tool(
+            "revert_actor",
+            "Revert an actor",
+            "Take back what one actor has done on a branch, as one commit, however many commits it was. "
+            "What others have changed since stays; where both changed one property it is a conflict.",
+            ("change",),
+            _revert_actor,
+            {
+                "actor": text("Whose commits are taken back."),
+                "since": text("Only what this commit, tag or branch has not; everything unless given."),
+                "where": METADATA_FILTER,
+                "branch": BRANCH,
+                "strategy": STRATEGY,
+                "resolutions": RESOLUTIONS,
+                "dry_run": DRY_RUN,
+                **WHY,
+            },
+            ("actor",),
+            MERGED,
+            writes=True,
+            destroys=True,
+        ),
+        Tool(
+            "cherry_pick",
+            "Cherry-pick a commit",
+            "Bring the change of one commit of any branch to another branch, as a new commit, which says "
+            "whose it was.",
+            ("change",),
+            _cherry_pick,
+            {
+                "commit": text("The commit whose change is brought over."),
+                "branch": text("The branch that it is brought to; the default one unless given."),
+                "strategy": STRATEGY,
+                "resolutions": RESOLUTIONS,
+                "dry_run": DRY_RUN,
+                **WHY,
+            },
+            ("commit",),
+            MERGED,
+            writes=True,
+            destroys=True,
+        ),
     ]
 
 
@@ -135,9 +183,14 @@ def describe_merge(call: ToolCall, done: Any) -> dict[str, Any]:
         "outcome": done.outcome,
         "commit": done.commit_id,
         "counts": encode(done.counts),
-        "conflicts": [item.to_json() for item in islice(done.conflicts, call.limits.rows)],
+        "conflicts": show_conflicts(call, done.conflicts),
         "conflict_count": len(done.conflicts),
     }
+
+
+def show_conflicts(call: ToolCall, conflicts: Sequence[Any]) -> list[Any]:
+    """Return the first conflicts as agents see them."""
+    return [item.to_json() for item in islice(conflicts, call.limits.rows)]
 
 
 def merge_terms(call: ToolCall) -> dict[str, Any]:
@@ -160,8 +213,10 @@ def _list_commits(call: ToolCall) -> dict[str, Any]:
 
 def _diff(call: ToolCall) -> dict[str, Any]:
     cursor, graph = call.cursor, call.open()
-    ends = cursor.commit.split("..") if cursor.commit else [call.arguments["from"], call.arguments["to"]]
-    found = graph.diff(*ends, types=call.get("types"), ops=call.get("ops"))
+    begin, end = call.arguments["from"], call.arguments["to"]
+    if cursor.commit is not None:
+        begin, _, end = cursor.commit.partition("..")
+    found = graph.diff(begin, end, types=call.get("types"), ops=call.get("ops"))
     part = found.page(call.rows, cursor.token, call.limits.bytes // 2)
     shown = [call.cut(item.to_json()) for item in part.changes]
     is_first = cursor.token is None
@@ -178,4 +233,15 @@ def _diff(call: ToolCall) -> dict[str, Any]:
 
 def _revert(call: ToolCall) -> dict[str, Any]:
     done = call.open().commits.revert(call.arguments["commit"], call.get("branch"), **merge_terms(call))
+    return describe_merge(call, done)
+
+
+def _revert_actor(call: ToolCall) -> dict[str, Any]:
+    given = call.given("since", "where", "branch")
+    done = call.open().commits.revert(actor=call.arguments["actor"], **given, **merge_terms(call))
+    return describe_merge(call, done)
+
+
+def _cherry_pick(call: ToolCall) -> dict[str, Any]:
+    done = call.open().commits.cherry_pick(call.arguments["commit"], call.get("branch"), **merge_terms(call))
     return describe_merge(call, done)

@@ -46,9 +46,9 @@ class ToolCall:
             params=params,
         )
 
-    def open(self) -> Any:
-        """Return a handle of the graph for this call."""
-        return self.caller.source.open(self.key)
+    def open(self, branch: str | None = None) -> Any:
+        """Return a handle of the graph for this call, on a branch where the engine's call names none."""
+        return self.caller.source.open(self.key, branch)
 
     @property
     def key(self) -> str | None:
@@ -94,11 +94,12 @@ class ToolCall:
         cursor = self.cursor
         begins = cursor.offset
         page, more = fill_page(items, 0 if skipped else begins, self.rows, self.limits.bytes * 3 // 4)
-        next_cursor = None
-        if more:
-            after = Cursor(begins + len(page), cursor.commit or commit)
-            next_cursor = after.write(self.tool, self._digest)
-        return AnswerPage(page, next_cursor)
+        after = self.continue_after(begins + len(page), cursor.commit or commit)
+        return AnswerPage(page, after if more else None)
+
+    def continue_after(self, offset: int, commit: str | None = None) -> str:
+        """Return the cursor for what follows so many items, or bytes, of a commit."""
+        return Cursor(offset, commit).write(self.tool, self._digest)
 
     def cut(self, item: Any) -> Any:
         """Return an item as JSON data, cut when it alone is too large for an answer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from omnigraph.mcp.limits import ToolLimits
-from omnigraph.mcp.tools.history import MERGED, RESOLUTIONS, STRATEGY, describe_merge
+from omnigraph.mcp.tools.history import MERGED, RESOLUTIONS, SAME_AS, STRATEGY, describe_merge
 from omnigraph.mcp.tools.model import Tool, ToolCall
 from omnigraph.mcp.tools.schemas import (
     KEY,
@@ -74,6 +74,7 @@ def proposal_tools(limits: ToolLimits) -> list[Tool]:
                 "reviewers": texts("Actors who should look at it."),
                 "checks": texts("Stored queries that must return no rows on the merged result."),
                 "strategy": STRATEGY,
+                "same_as": SAME_AS,
                 "metadata": METADATA,
                 "idempotency_key": KEY,
             },
@@ -211,7 +212,7 @@ def _show(call: ToolCall) -> dict[str, Any]:
 
 
 def _propose(call: ToolCall) -> dict[str, Any]:
-    given = call.given("into", "title", "description", "reviewers", "checks", "strategy")
+    given = call.given("into", "title", "description", "reviewers", "checks", "strategy", "same_as")
     made = call.open().proposals.create(
         call.arguments["source"], metadata=call.metadata, idempotency_key=call.key, **given
     )

@@ -5,12 +5,15 @@ from __future__ import annotations
 from omnigraph.sdk.remote.graph import RemoteGraph
 
 
-def share_remote(graph: RemoteGraph, idempotency_key: str | None = None) -> RemoteGraph:
-    """Return a handle of its own for one call, on the same branch, as it is now.
+def share_remote(
+    graph: RemoteGraph, idempotency_key: str | None = None, branch: str | None = None
+) -> RemoteGraph:
+    """Return a handle of its own for one call, on the same branch or another, as it is now.
 
     The commit that the handle makes carries the key.
     """
-    return RemoteGraph(graph.uri, graph.branch, transport=graph._transport.fork(idempotency_key))
+    on = graph.branch if branch is None else branch
+    return RemoteGraph(graph.uri, on, transport=graph._transport.fork(idempotency_key))
 
 
 def ask_actions(graph: RemoteGraph) -> frozenset[str]:

@@ -68,8 +68,8 @@ def _make_host() -> HttpHost:
 def _describe_caller(call: GraphCall, read_only: bool) -> ToolCaller:
     from omnigraph.mcp.source import RequestSource, ToolCaller
 
-    def handle(key: str | None) -> Graph:
-        return call.open(headers=WriteHeaders(key, None))
+    def handle(key: str | None, branch: str | None) -> Graph:
+        return call.open(branch, WriteHeaders(key, None))
 
     return ToolCaller(RequestSource(handle, read_only), call.caller.actor, read_only)
 
