@@ -9,7 +9,7 @@ import typer
 
 import omnigraph as og
 from omnigraph.cli.changes import commit_changes
-from omnigraph.cli.history.metadata import describe_metadata
+from omnigraph.cli.history.metadata import describe_actor, describe_metadata
 from omnigraph.cli.merging import MergeOptions, carry_out
 from omnigraph.cli.options import as_typed, expand_options, parse_metadata
 from omnigraph.cli.output import print_json, print_table
@@ -43,7 +43,14 @@ def list_commits(
         else:
             rows = [
                 (
-                    *(item.version, item.id, item.created_at, item.actor, item.operation, item.message),
+                    *(
+                        item.version,
+                        item.id,
+                        item.created_at,
+                        describe_actor(item),
+                        item.operation,
+                        item.message,
+                    ),
                     describe_metadata(item.metadata),
                 )
                 for item in found

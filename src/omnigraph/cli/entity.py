@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from omnigraph.cli.blob import At, OwnerId, OwnerType
+from omnigraph.cli.history.metadata import describe_actor
 from omnigraph.cli.merging import Resolutions
 from omnigraph.cli.options import IdempotencyKey, MetadataOption, as_typed, parse_count, parse_metadata
 from omnigraph.cli.output import print_json, print_table, print_text
@@ -77,7 +78,7 @@ def history(
             (
                 item.commit.id,
                 item.commit.created_at,
-                item.commit.actor,
+                describe_actor(item.commit),
                 item.op,
                 _what(item),
                 item.commit.message,
@@ -107,7 +108,7 @@ def show_blame(
                 {"type": found.type, "id": found.id, "blame": {k: asdict(v) for k, v in blamed.items()}}
             )
             return
-        rows = [(name, values[name], by.id, by.actor, by.message) for name, by in blamed.items()]
+        rows = [(name, values[name], by.id, describe_actor(by), by.message) for name, by in blamed.items()]
         print_table(("property", "value", "commit", "actor", "message"), rows)
 
 

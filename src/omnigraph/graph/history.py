@@ -59,6 +59,11 @@ class Commit:
             metadata=dict(record.metadata),
         )
 
+    @property
+    def author(self) -> str | None:
+        """Who made the change first: of a cherry-pick who made the commit that was picked, else the actor."""
+        return lineage.author_of(self.operation, self.actor, self.metadata)
+
     def without_measures(self) -> Commit:
         """Return the commit without what the engine has measured: that tells of hidden rows, too."""
         kept = without_measures(self.metadata)
@@ -66,6 +71,8 @@ class Commit:
 
     def __repr__(self) -> str:
         who = f", by {shorten(self.actor, _SHOWN_CHARACTERS)!r}" if self.actor is not None else ""
+        if self.author not in (None, self.actor):
+            who += f" for {shorten(str(self.author), _SHOWN_CHARACTERS)!r}"
         why = f", {shorten(self.message, _SHOWN_CHARACTERS)!r}" if self.message is not None else ""
         when = self.created_at.isoformat(timespec="seconds").replace("+00:00", "Z")
         return f"Commit({self.id!r}, {self.branch} {self.version}, {self.operation}, {when}{who}{why})"

@@ -13,7 +13,7 @@ import typer
 from omnigraph.base import clock
 from omnigraph.base.errors import NotFound
 from omnigraph.cli.history.drawing import DrawnRow, draw_history, order_commits
-from omnigraph.cli.history.metadata import describe_metadata
+from omnigraph.cli.history.metadata import describe_actor, describe_metadata
 from omnigraph.cli.options import parse_count
 from omnigraph.cli.output import Styled, can_draw, count_of, print_json, print_styled
 from omnigraph.cli.session import AsJson, Session, UriOption, report_errors, session_of
@@ -149,7 +149,8 @@ def _describe(commit: og.Commit, history: ShownHistory) -> list[Styled]:
     noted = describe_metadata(commit.metadata)
     if noted:
         parts.append(Styled(f" {{{noted}}}", "cyan"))
-    actor = f" {commit.actor}," if commit.actor else ""
+    who = describe_actor(commit)
+    actor = f" {who}," if who else ""
     parts.append(Styled(f" -{actor} {describe_age(commit.created_at)}", "dim"))
     return parts
 

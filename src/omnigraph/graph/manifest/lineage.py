@@ -1,9 +1,15 @@
-"""Walking history: commits newest first, and finding one commit by its id without an index."""
+"""Walking history: commits newest first, finding one by its id without an index, and who had a part in one.
+
+Notes about that stand in the metadata of commits that the engine makes of other commits, and are believed
+nowhere else: anybody may note anything in a commit of their own.
+"""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from omnigraph.base.ids import ULID_LENGTH, ulid_time_us
 from omnigraph.graph.manifest.chain import Chains
@@ -11,6 +17,10 @@ from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 
 _RECORDS_PER_READ = 64
+CHERRY_PICK, REBASE = "cherry_pick", "rebase"
+PICKED_COMMIT, PICKED_ACTOR = "cherry_pick.commit", "cherry_pick.actor"
+REBASED_BY = "rebase.actors"
+_NOTES = {CHERRY_PICK: (PICKED_COMMIT, PICKED_ACTOR), REBASE: (PICKED_COMMIT, PICKED_ACTOR, REBASED_BY)}
 
 
 class Ancestry:
@@ -190,3 +200,45 @@ def _pages(chains: Chains, incarnation: str, numbers: Sequence[int]) -> Iterator
     """Yield records by number, read a page at a time."""
     for start in range(0, len(numbers), _RECORDS_PER_READ):
         yield from chains.records(incarnation, numbers[start : start + _RECORDS_PER_READ])
+
+
+def author_of(operation: str, actor: str | None, metadata: Mapping[str, str]) -> str | None:
+    """Return who made a change first: of one that was picked from another branch, whoever made it there."""
+    if operation in _NOTES and PICKED_COMMIT in metadata:
+        return metadata.get(PICKED_ACTOR)
+    return actor
+
+
+def list_involved(record: CommitRecord) -> frozenset[str]:
+    """Return everybody who had a part in a commit."""
+    found = {record.actor, author_of(record.operation, record.actor, record.metadata)}
+    return frozenset(actor for actor in found if actor is not None) | _rebased_by(record)
+
+
+def note_pick(picked: CommitRecord, noted: Mapping[str, str]) -> dict[str, str]:
+    """Return the metadata of the commit that brings a change over."""
+    author = author_of(picked.operation, picked.actor, picked.metadata)
+    return {**_without_notes(noted), PICKED_COMMIT: picked.commit} | (
+        {} if author is None else {PICKED_ACTOR: author}
+    )
+
+
+def note_rebase(record: CommitRecord, actor: str | None) -> dict[str, str]:
+    """Return the metadata of a commit that an actor makes again elsewhere, in the name of who made it."""
+    kept = {*_NOTES.get(record.operation, ())}
+    told = {name: text for name, text in record.metadata.items() if name in kept}
+    others = frozenset({actor} if actor is not None and actor != record.actor else ())
+    by = sorted(_rebased_by(record) | others)
+    return _without_notes(record.metadata) | told | ({REBASED_BY: json.dumps(by)} if by else {})
+
+
+def _rebased_by(record: CommitRecord) -> frozenset[str]:
+    told = record.metadata.get(REBASED_BY) if record.operation == REBASE else None
+    if told is not None:
+        with suppress(ValueError, TypeError):
+            return frozenset(actor for actor in json.loads(told) if isinstance(actor, str))
+    return frozenset()
+
+
+def _without_notes(metadata: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in metadata.items() if name not in _NOTES[REBASE]}

@@ -15,7 +15,7 @@ from omnigraph.base.errors import (
 from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.branches.lifecycle import replace_branch
 from omnigraph.graph.branches.protection import refuse_protected
-from omnigraph.graph.manifest.lineage import Ancestry
+from omnigraph.graph.manifest.lineage import REBASE, Ancestry, note_rebase
 from omnigraph.graph.manifest.merge_base import merge_base
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
@@ -93,7 +93,7 @@ def _attempt(
         return done
     own = list(_own_commits(core, state.head, base, target.head))
     ref = BranchRef(state.ref.name, new_chain_id(), target.head.ref)
-    steps = [_again(core, picked, target.ref.name, options) for picked in own]
+    steps = [_again(core, picked, target.ref.name, actor, options) for picked in own]
     if dry_run:
         would = replace(done, outcome="rebased", commits=tuple(record.commit for _, record in own))
         try:
@@ -138,12 +138,16 @@ def _has(core: Core, target: CommitRecord, record: CommitRecord) -> bool:
 
 
 def _again(
-    core: Core, picked: tuple[CommitRecord, CommitRecord], onto: str, options: Options
+    core: Core,
+    picked: tuple[CommitRecord, CommitRecord],
+    onto: str,
+    actor: str | None,
+    options: Options,
 ) -> tuple[CommitRequest, MergeWork]:
     before, record = picked
     work = MergeWork(
         core,
-        "rebase",
+        REBASE,
         f"commit {record.commit} of branch {record.branch!r}",
         f"branch {onto!r}",
         lambda: lambda ours: Sides(before, ours, record),
@@ -152,5 +156,9 @@ def _again(
     )
     batches = {app: batch for app, batch in record.streams.items() if before.streams.get(app) != batch}
     return CommitRequest(
-        record.branch, record.actor, record.message, streams=batches, metadata=record.metadata
+        record.branch,
+        record.actor,
+        record.message,
+        streams=batches,
+        metadata=note_rebase(record, actor),
     ), work

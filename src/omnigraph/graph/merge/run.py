@@ -9,6 +9,7 @@ from typing import Any
 from omnigraph.base.errors import BadInput, OmniError
 from omnigraph.base.notebook import html_table
 from omnigraph.graph.access import ActorAccess
+from omnigraph.graph.manifest.lineage import CHERRY_PICK, note_pick
 from omnigraph.graph.manifest.merge_base import Outcome, merge_base
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState
@@ -120,7 +121,9 @@ def pick_commit(
         )
     before = core.truth.chains.at(picked.parent)
     base, theirs = (picked, before) if undo else (before, picked)
-    word = "revert" if undo else "cherry_pick"
+    word = "revert" if undo else CHERRY_PICK
+    if not undo:
+        request = replace(request, metadata=note_pick(picked, request.metadata))
     name = f"{'the undoing of ' if undo else ''}commit {picked.commit}"
     work = MergeWork(
         core,

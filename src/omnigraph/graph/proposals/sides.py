@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from omnigraph.base.errors import BranchGone, HistoricalVersionReclaimed, NotFound
+from omnigraph.graph.manifest.lineage import list_involved
 from omnigraph.graph.manifest.merge_base import list_apart, merge_base
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
@@ -43,10 +44,14 @@ def find_base(truth: Truth, target: CommitRecord, source: CommitRecord) -> Commi
 def involved_in(
     truth: Truth, facts: ProposalFacts, target: CommitRecord, source: CommitRecord
 ) -> frozenset[str]:
-    """Return who opened a proposal, wrote what it brings (also by merges), or saved standing answers."""
-    found = {facts.author, *facts.answered_by}
-    found.update(record.actor for record in _own_commits(truth, target, source))
-    return frozenset(actor for actor in found if actor is not None)
+    """Return who opened a proposal, wrote what it brings, or saved standing answers.
+
+    What came by merges counts, and who picked a commit or rebased it had a part in it, too.
+    """
+    found = {actor for actor in (facts.author, *facts.answered_by) if actor is not None}
+    for record in _own_commits(truth, target, source):
+        found |= list_involved(record)
+    return frozenset(found)
 
 
 def _own_commits(truth: Truth, target: CommitRecord, source: CommitRecord) -> list[CommitRecord]:

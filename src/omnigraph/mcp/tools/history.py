@@ -170,6 +170,7 @@ def describe_commit(commit: Commit) -> dict[str, Any]:
         "branch": commit.branch,
         "version": commit.version,
         "actor": commit.actor,
+        "author": commit.author,
         "at": encode(commit.created_at),
         "operation": commit.operation,
         "message": commit.message,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import BadInput, SchemaChangeUnsupported
-from omnigraph.graph.manifest.lineage import Ancestry, history
+from omnigraph.graph.manifest.lineage import Ancestry, author_of, history
 from omnigraph.graph.manifest.merge_base import list_apart
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.schemas import same_schema
@@ -15,7 +15,7 @@ from omnigraph.graph.opening import Core
 
 @dataclass(frozen=True, slots=True)
 class UndoWanted:
-    """Whose commits are taken back."""
+    """Whose commits are taken back, with those by which others have picked what it did."""
 
     actor: str
     since: CommitRecord | None = None
@@ -29,7 +29,7 @@ class UndoWanted:
         return (
             record.commit_class is CommitClass.LOGICAL
             and record.parent is not None
-            and record.actor == self.actor
+            and self.actor in (record.actor, author_of(record.operation, record.actor, record.metadata))
             and self.where.items() <= record.metadata.items()
             and (self.sees is None or self.sees(record))
         )
