@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from omnigraph.base.errors import ClusterInvalid, NotFound
+from omnigraph.base.errors import ClusterInvalid, NotFound, Unavailable
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.plain import to_full_object
 from omnigraph.cluster.config.desired import DesiredCluster, find_config, read_folder
@@ -29,6 +29,7 @@ from omnigraph.cluster.operations.survey import (
 )
 from omnigraph.cluster.places import root_of
 from omnigraph.cluster.planning.plan import ClusterPlan, plan_changes
+from omnigraph.cluster.store import layout
 from omnigraph.cluster.store.ledger import LedgerState, StoredState
 from omnigraph.storage.objects import open_store
 
@@ -81,11 +82,12 @@ class Cluster:
             run = ApplyRun(store, desired, survey, plan, findings)
             approvals = {item.id: item for item in store.approvals.list_open()}
             run.carry_out(approvals)
-            state = self._write(store, stored, run.state, run.settled)
+            state = self._write(store, stored, run.state, run.settled, findings)
             for record in state.approvals:
                 if record["id"] in approvals:
                     hit(Failpoint.CLUSTER_BEFORE_APPROVAL_NOTE)
-                    store.approvals.note_consumed(approvals[record["id"]], record["consumed_at"])
+                    with _warning_of_leftovers(findings, layout.approval_path(record["id"])):
+                        store.approvals.note_consumed(approvals[record["id"]], record["consumed_at"])
         warn_of_undeclared(store, state, desired, findings)
         facts = _describe_plan(desired, survey, ClusterPlan(tuple(run.changes)))
         return make_report(
@@ -109,7 +111,8 @@ class Cluster:
             if findings.has_errors:
                 return make_report(findings, state_revision=None)
             made = store.ledger.create(state.with_changes(settled=(*state.settled, *survey.sweep.settled)))
-            store.intents.remove(survey.sweep.settled)
+            with _warning_of_leftovers(findings, layout.RECOVERIES):
+                store.intents.remove(survey.sweep.settled)
         warn_of_undeclared(store, made, desired, findings)
         return make_report(findings, state_revision=made.revision, resources=sorted(made.resources))
 
@@ -125,7 +128,7 @@ class Cluster:
             settled = survey.sweep.settled
             known = state.settled
             state = state.with_changes(settled=(*known, *(id for id in settled if id not in known)))
-            state = self._write(store, stored, state, settled)
+            state = self._write(store, stored, state, settled, findings)
         warn_of_undeclared(store, state, desired, findings)
         return make_report(
             findings,
@@ -183,7 +186,11 @@ class Cluster:
             )
             yield
             return
-        with store.lock.hold(operation, self._actor):
+
+        def warn(why: str) -> None:
+            findings.warn("lock_left", layout.LOCK, why)
+
+        with store.lock.hold(operation, self._actor, warn):
             yield
 
     def _plan(
@@ -197,15 +204,30 @@ class Cluster:
         return survey, plan_changes(gather_facts(store, survey, desired), findings)
 
     def _write(
-        self, store: ClusterStore, stored: StoredState, state: LedgerState, settled: tuple[str, ...]
+        self,
+        store: ClusterStore,
+        stored: StoredState,
+        state: LedgerState,
+        settled: tuple[str, ...],
+        findings: ClusterFindings,
     ) -> LedgerState:
         """Write the ledger if it says something new, then remove the intents that it takes in."""
         hit(Failpoint.CLUSTER_BEFORE_STATE)
         if state != stored.state:
             state = store.ledger.swap(stored, state)
             hit(Failpoint.CLUSTER_AFTER_STATE)
-        store.intents.remove(settled)
+        with _warning_of_leftovers(findings, layout.RECOVERIES):
+            store.intents.remove(settled)
         return state
+
+
+@contextmanager
+def _warning_of_leftovers(findings: ClusterFindings, path: str) -> Iterator[None]:
+    """Warn of what cannot be tidied up once the ledger says all: the next run does it."""
+    try:
+        yield
+    except Unavailable as error:
+        findings.warn("not_tidied", path, f"{error.message}; what was applied is recorded")
 
 
 def _need_state(stored: StoredState | None) -> StoredState:

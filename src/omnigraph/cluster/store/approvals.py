@@ -12,6 +12,7 @@ from omnigraph.base.plain import to_full_object
 from omnigraph.cluster.store import layout
 from omnigraph.cluster.store.records import build_record, decode_record, encode_record
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects.lost_answers import put_new
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Approvals:
     def create(self, resource: str, terms: ApprovalTerms, actor: str | None) -> Approval:
         """Store an approval."""
         made = Approval(new_ulid(), resource, terms, actor, clock.current().now_us())
-        self._store.create(layout.approval_path(made.id), encode_record(made.to_json()))
+        put_new(self._store, layout.approval_path(made.id), encode_record(made.to_json()))
         return made
 
     def note_consumed(self, approval: Approval, at: int) -> None:

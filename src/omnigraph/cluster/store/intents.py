@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from omnigraph.base import clock
-from omnigraph.base.errors import CorruptState, NotFound
+from omnigraph.base.errors import CorruptState, NotFound, OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import is_ulid, new_ulid
 from omnigraph.base.plain import to_full_object
 from omnigraph.cluster.store import layout
 from omnigraph.cluster.store.records import build_record, decode_record, encode_record
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects.lost_answers import put_new
 
 IntentKind = Literal["graph_create", "schema_apply", "graph_delete"]
 
@@ -67,7 +69,14 @@ class Intents:
     def put(self, kind: IntentKind, graph: str, **facts: Any) -> Intent:
         """Store an intent before its graph is moved."""
         intent = Intent(new_ulid(), kind, graph, clock.current().now_us(), **facts)
-        self._store.create(layout.intent_path(intent.id), encode_record(intent.to_json()))
+        path = layout.intent_path(intent.id)
+        try:
+            put_new(self._store, path, encode_record(intent.to_json()))
+        except OmniError:
+            # It may have landed, and nothing will be moved under it.
+            with suppress(OmniError):
+                self._store.delete(path)
+            raise
         return intent
 
     def remove(self, ids: Iterable[str]) -> None:

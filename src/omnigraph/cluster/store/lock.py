@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from omnigraph.base import clock
-from omnigraph.base.errors import BadInput, ClusterLockHeld, NotFound
+from omnigraph.base.errors import BadInput, ClusterLockHeld, NotFound, OmniError
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.plain import to_full_object
 from omnigraph.cluster.store import layout
 from omnigraph.cluster.store.records import build_record, decode_record, encode_record
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.objects.lost_answers import put_over
+
+_RELEASE_PAUSE_SECONDS = (0.0, 0.05, 0.2, 0.8)
+"""Before each try to remove a lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,13 @@ class ClusterLock:
         return build_record(LockRecord, decode_record(data, layout.LOCK), layout.LOCK)
 
     @contextmanager
-    def hold(self, operation: str, actor: str | None = None) -> Iterator[LockRecord]:
-        """Hold the lock inside the block, or raise `ClusterLockHeld` at once."""
+    def hold(
+        self, operation: str, actor: str | None = None, on_left: Callable[[str], None] | None = None
+    ) -> Iterator[LockRecord]:
+        """Hold the lock inside the block, or raise `ClusterLockHeld` at once.
+
+        What was done inside stands, also when the lock cannot be removed after it: `on_left` is told why.
+        """
         mine = LockRecord(
             new_ulid(), operation, clock.current().now_us(), os.getpid(), socket.gethostname(), actor
         )
@@ -57,7 +65,9 @@ class ClusterLock:
             yield mine
         finally:
             # Also when it is not known whether the lock was taken: nobody else would remove it.
-            self._release(mine.lock_id)
+            left = self._release(mine.lock_id)
+            if left is not None and on_left is not None:
+                on_left(f"{left.message}; the lock stays: `omnigraph cluster force-unlock {mine.lock_id}`")
 
     def force(self, lock_id: str) -> LockRecord:
         """Remove the lock with exactly this id."""
@@ -71,11 +81,23 @@ class ClusterLock:
         self._store.delete(layout.LOCK)
         return found
 
-    def _release(self, lock_id: str) -> None:
-        """Remove the lock if it is still the one that was taken: who forced it away may hold another."""
-        found = self.read()
-        if found is not None and found.lock_id == lock_id:
-            self._store.delete(layout.LOCK)
+    def _release(self, lock_id: str) -> OmniError | None:
+        """Remove the lock if it is still the one that was taken: who forced it away may hold another.
+
+        A removal whose answer was lost is looked after. Return why the lock may still be there.
+        """
+        trouble: OmniError | None = None
+        for pause in _RELEASE_PAUSE_SECONDS:
+            if pause:
+                clock.current().sleep(pause)
+            try:
+                found = self.read()
+                if found is not None and found.lock_id == lock_id:
+                    self._store.delete(layout.LOCK)
+                return None
+            except OmniError as error:
+                trouble = error
+        return trouble
 
 
 def _lock_held(other: LockRecord | None) -> ClusterLockHeld:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from omnigraph.base.errors import CorruptState, NotFound, OmniError
+from omnigraph.base.errors import CorruptState, NotFound, OmniError, Unavailable
 from omnigraph.cluster.config.digests import hash_bytes
 from omnigraph.cluster.resources import AppliedResource
 from omnigraph.cluster.store import layout
@@ -54,5 +54,9 @@ class Payloads:
         """Store a payload unless it is there; return whether it was stored."""
         if self.check(address, digest) == "ok":
             return False
-        self._store.put(layout.payload_path(address, digest), data)
+        try:
+            self._store.put(layout.payload_path(address, digest), data)
+        except Unavailable:
+            if self.check(address, digest) != "ok":
+                raise
         return True

@@ -23,6 +23,12 @@ def put_over(store: ObjectStore, path: str, data: bytes, etag: str | None) -> st
         return written
 
 
+def put_new(store: ObjectStore, path: str, data: bytes) -> None:
+    """Write an object under a name that nobody else has, or raise `AlreadyExists`."""
+    if put_over(store, path, data, None) is None:
+        raise AlreadyExists(f"there is another object at {path}: nothing was written", path=path)
+
+
 def _tag_of(store: ObjectStore, path: str, data: bytes) -> str | None:
     """Return the tag of an object if it has these bytes."""
     try:
