@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -20,6 +21,7 @@ from omnigraph.base.settings import Settings
 from omnigraph.execution.engine import choose_engine
 from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.sources.sources import open_source, open_tables
+from omnigraph.graph.write.integrity.blob_sources import BlobSources
 from omnigraph.pipeline.engine import SparkEngine
 from omnigraph.pipeline.steps.split import split_source
 from support.engines import both
@@ -167,6 +169,24 @@ def test_blobs_are_merged_over_stored_rows(template: Path, folder: Path) -> None
     records = [{"type": "Person", "data": {"name": name, "photo": name.encode()}} for name in ("p1", "new")]
     local, spark = both(template, folder, records, mode="merge")
     assert spark == local
+
+
+def test_tasks_read_blobs_from_where_the_driver_was_told(session: Any, template: Path, folder: Path) -> None:
+    for name in ("open", "shut"):
+        (folder / name).mkdir()
+        (folder / name / "a.bin").write_bytes(name.encode())
+    shutil.copytree(template, folder / "graph")
+    graph = og.open(folder / "graph")
+    graph.blob_sources = BlobSources((f"file://{folder}/open/",), "the cluster")
+
+    def load(name: str) -> None:
+        data = {"name": "new", "photo": f"file://{folder}/{name}/a.bin"}
+        graph.load([{"type": "Person", "data": data}], mode="merge", engine="spark")
+
+    load("open")
+    assert graph.blob("node", "Person", "new", "photo").read() == b"open"
+    with pytest.raises(og.ValidationError, match="in no folder of the cluster"):
+        load("shut")
 
 
 def test_a_data_frame_is_loaded_where_it_is(session: Any, template: Path, folder: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
@@ -19,7 +19,7 @@ from omnigraph.cli.session import EXIT_REJECTED, AsJson, Session, report_errors,
 from omnigraph.cli.stages import SparkUi, show_stages
 
 if TYPE_CHECKING:
-    from omnigraph.cluster.serving.pipelines import Pipeline
+    from omnigraph.cluster.serving.applied import AppliedGraph
     from omnigraph.sdk.remote.requests.transport import Transport
 
 app = typer.Typer(help="Run the loads that a cluster declares.", no_args_is_help=True, rich_markup_mode=None)
@@ -87,16 +87,20 @@ class _StoredLoads:
     actor: str | None
 
     def list(self) -> list[dict[str, Any]]:
-        return [item.to_json() for _, item in sorted(self._read().items())]
+        known = {name: item for graph in self._read() for name, item in graph.pipelines.items()}
+        return [item.to_json() for _, item in sorted(known.items())]
 
     def run(self, name: str, key: str | None) -> Mapping[str, Any]:
         import omnigraph as og
         from omnigraph.cli.config.clusters import root_of_graph
 
-        found = self._read().get(name)
-        if found is None:
+        graphs = self._read()
+        of_graph = next((item for item in graphs if name in item.pipelines), None)
+        if of_graph is None:
             raise NotFound(f"there is no pipeline {name!r} here", pipeline=name)
+        found = of_graph.pipelines[name]
         graph = og.open(root_of_graph(self.root, found.graph), actor=self.actor)
+        graph.blob_sources = of_graph.blob_sources(is_served=False)
         with tempfile.TemporaryDirectory(prefix="omnigraph-pipeline-") as folder:
             done = found.run(graph, Path(folder), key)
         return {
@@ -110,15 +114,14 @@ class _StoredLoads:
             "warnings": [*done.warnings],
         }
 
-    def _read(self) -> dict[str, Pipeline]:
+    def _read(self) -> Sequence[AppliedGraph]:
         from omnigraph.cluster.serving.applied import AppliedRevisions
 
         found = AppliedRevisions(self.root).read_newer()
         assert found is not None, "nothing was read before"
         if self.graph is not None and self.graph not in found.graphs:
             raise NotFound(f"the cluster at {self.root} has no graph {self.graph!r}", graph=self.graph)
-        wanted = found.graphs if self.graph is None else [self.graph]
-        return {name: item for graph in wanted for name, item in found.graphs[graph].pipelines.items()}
+        return [item for name, item in found.graphs.items() if self.graph in (None, name)]
 
 
 @dataclass(frozen=True, slots=True)

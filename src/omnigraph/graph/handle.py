@@ -109,6 +109,7 @@ class Graph(OpenGraph):
             lasting,
             storable_metadata(metadata, self.settings.commit_text_bytes),
             guard=self._guard(),
+            blob_sources=self.blob_sources,
         )
         truth, settings = self._core.truth, self._core.settings
         tries = 0 if branch is None or from_branch is None else _MAX_FORK_ATTEMPTS

@@ -26,6 +26,7 @@ from omnigraph.graph.publish.conflict import branch_gone_error
 from omnigraph.graph.revisions import find_revision
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.tags import find_tagged
+from omnigraph.graph.write.integrity.blob_sources import BlobSources
 from omnigraph.graph.write.keys import check_key
 from omnigraph.graph.write.work import CommitRequest, WriteGuard
 
@@ -70,6 +71,8 @@ class OpenGraph:
         self._caches = CacheAge()
         self.declared_queries: QuerySet | None = None
         """The stored queries that a cluster declares, in place of those that the graph holds."""
+        self.blob_sources: BlobSources | None = None
+        """From where a cluster lets blobs come, in place of what the environment says."""
 
     @property
     def uri(self) -> str:
@@ -283,6 +286,7 @@ class OpenGraph:
             key=check_key(self._key if key is None else key),
             metadata=storable_metadata(metadata, limit),
             guard=self._guard(),
+            blob_sources=self.blob_sources,
         )
 
     def _guard(self) -> WriteGuard | None:

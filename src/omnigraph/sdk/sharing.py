@@ -31,7 +31,7 @@ def share_graph(
     other = Graph(graph._whole, on, graph.read_only, actor, policy=graph.policy if policy is None else policy)
     other.__dict__["_reader"] = graph._reader
     other._caches = graph._caches
-    other.declared_queries = graph.declared_queries
+    other.declared_queries, other.blob_sources = graph.declared_queries, graph.blob_sources
     other._incarnation = incarnation
     other._if_commit, other._key = if_commit, idempotency_key
     return other

@@ -88,7 +88,9 @@ class ServedGraphs:
             else:
                 uri = self._addresses[name]
                 self.quarantined[name] = Quarantined(uri, graph)
-                _log.error("graph %s at %s is not served: %s", name, uri, graph.message)
+                told = None if before is None else before.quarantined.get(name)
+                if told is None or told.error.message != graph.message:
+                    _log.error("graph %s at %s is not served: %s", name, uri, graph.message)
         if needs is not None and (not self._opened or (needs == "all" and self.quarantined)):
             first = next(iter(self.quarantined.values()), None)
             raise (
@@ -112,11 +114,19 @@ class ServedGraphs:
         return graph
 
     def _is_same(self, name: str, before: ServedGraphs | None) -> bool:
-        mine, other = self.declaration_of(name), None if before is None else before.declaration_of(name)
-        if mine is None or other is None:
+        if before is None:
             return False
+        mine, other = self.declaration_of(name), before.declaration_of(name)
+        if mine is None or other is None:
+            return mine is other and self._addresses[name] == before._addresses[name]
         facts = ("address", "graph_id", "embedding")
         return all(getattr(mine, fact) == getattr(other, fact) for fact in facts)
+
+    def try_again(self) -> ServedGraphs:
+        """Return the same graphs, with those that could be opened now."""
+        again = ServedGraphs(self._addresses, self.policies, self.revision)
+        again.open_all(self, needs=None)
+        return again
 
     def declaration_of(self, name: str) -> AppliedGraph | None:
         """Return what a cluster declares of a graph; None where no cluster is served."""
@@ -138,6 +148,7 @@ class ServedGraphs:
         declared = self.declaration_of(name)
         if declared is not None:
             other.declared_queries = declared.queries
+            other.blob_sources = declared.blob_sources(is_served=True)
         return other
 
     def open_handle(self, name: str) -> Graph:

@@ -12,11 +12,22 @@ import pytest
 from fastapi.testclient import TestClient
 
 import omnigraph as og
+from omnigraph.base import clock
 from omnigraph.base.errors import CorruptState, EmbeddingNotConfigured, NotFound, OmniError, StoredQueryBroken
 from omnigraph.cluster.operations.cluster import Cluster
+from omnigraph.cluster.store.intents import Intents
+from omnigraph.graph.write.integrity.blob_sources import VARIABLE
+from omnigraph.server import graphs
 from omnigraph.server.app import ServerConfig, create_app
+from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.identity import Tokens, read_tokens
-from support.clusters import OLDER, TEAM, begin, change_by_hand, write_cluster
+from omnigraph.server.revisions import current
+from omnigraph.server.revisions.current import CurrentGraphs
+from omnigraph.storage.objects import open_store
+from support.clusters import OLDER, PEOPLE, TEAM, begin, change_by_hand, write_cluster
+from support.command_line import run_json
+from support.s3 import S3
+from support.seeded_clock import SeededClock
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore:Using `httpx`")]
 
@@ -216,6 +227,147 @@ def test_a_graph_that_cannot_be_served_is_left_out_and_the_others_are_not(tmp_pa
         assert client.get("/graphs/old/branches").status_code == 404
     with pytest.raises(StoredQueryBroken), serving(tmp_path, Tokens(), requires_all=True):
         pass
+
+
+def test_a_graph_that_was_left_out_is_tried_again_with_longer_and_longer_pauses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(declare(tmp_path, ("people", "old"), more=""))
+    (tmp_path / "graphs/old.omni").rename(tmp_path / "aside")
+    with serving_by(monkeypatch, tmp_path) as (client, time):
+        app: Any = client.app
+        opened = app.state.served.now._opened["people"]
+        tries = count_tries(monkeypatch)
+        assert client.get("/healthz").json()["quarantined"] == {"old": "not_a_graph"}
+        for _ in range(600):
+            time.sleep(1)
+            take_over(client)
+        assert 8 < len(tries) < 20, "1, 2, 4 … 60 seconds"
+        (tmp_path / "aside").rename(tmp_path / "graphs/old.omni")
+        time.sleep(60)
+        take_over(client)
+        assert client.get("/healthz").json()["quarantined"] == {}
+        assert client.get("/graphs/old/branches").status_code == 200
+        assert app.state.served.now._opened["people"] is opened
+        tries.clear()
+        time.sleep(3_600)
+        take_over(client)
+        assert tries == []
+
+
+def test_a_run_that_ended_without_another_revision_lets_its_graph_be_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(declare(tmp_path, ("people", "old"), more=""))
+    Intents(open_store(str(tmp_path))).put("schema_apply", "old", schema_digest="x")
+    with serving_by(monkeypatch, tmp_path) as (client, time):
+        assert client.get("/healthz").json()["quarantined"] == {"old": "unavailable"}
+        for stored in (tmp_path / "__cluster/recoveries").iterdir():
+            stored.unlink()
+        time.sleep(1)
+        take_over(client)
+        assert client.get("/healthz").json()["quarantined"] == {}
+
+
+def test_a_graph_of_a_plain_server_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        og.init(tmp_path / name, PEOPLE)
+    (tmp_path / "b").rename(tmp_path / "aside")
+    with served_by(monkeypatch) as time:
+        served = CurrentGraphs(ServedGraphs({name: str(tmp_path / name) for name in ("a", "b")}))
+        served.open()
+        assert (served.now.names, [*served.now.quarantined]) == (["a"], ["b"])
+        opened = served.now._opened["a"]
+        (tmp_path / "aside").rename(tmp_path / "b")
+        served.look()
+        assert served.now.names == ["a"], "not yet"
+        time.sleep(1)
+        served.look()
+        assert (served.now.names, served.now.quarantined) == (["a", "b"], {})
+        assert served.now._opened["a"] is opened
+        served.close()
+
+
+@contextmanager
+def served_by(monkeypatch: pytest.MonkeyPatch) -> Iterator[SeededClock]:
+    """Let time pass only when a test says so; nobody looks for newer revisions but the test."""
+    monkeypatch.setattr(current, "_LOOK_SECONDS", 3_600)
+    time = SeededClock(7)
+    before = clock.install(time)
+    try:
+        yield time
+    finally:
+        clock.install(before)
+
+
+@contextmanager
+def serving_by(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[tuple[TestClient, SeededClock]]:
+    with served_by(monkeypatch) as time, serving(folder, Tokens()) as client:
+        yield client, time
+
+
+def count_tries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    tries: list[str] = []
+    open_graph = graphs.open_graph
+
+    def count(uri: str, **given: Any) -> og.Graph:
+        tries.append(uri)
+        return open_graph(uri, **given)
+
+    monkeypatch.setattr(graphs, "open_graph", count)
+    return tries
+
+
+BLOBS = """    external_blobs:
+      allow:
+        - {{ base: "{bucket}/papers", scope: server_safe }}
+        - {{ base: "{bucket}/drafts", scope: embedded_only }}
+        - {{ base: "file://{folder}/scans", scope: embedded_only }}
+pipelines:
+  scans: {{ graph: people, source: scans.ndjson, mode: merge }}
+"""
+PAPERS = "node Person { name: String @key  photo: Blob? }"
+
+
+@pytest.mark.s3
+def test_blobs_come_from_where_the_cluster_lets_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s3: S3
+) -> None:
+    bucket = s3.fresh()
+    for name, value in bucket.options.items():
+        monkeypatch.setenv(name.upper() if name.startswith("aws_") else f"AWS_{name.upper()}", value)
+    monkeypatch.setenv(VARIABLE, f"{bucket.uri}/elsewhere/")
+    store = bucket.store("")
+    for name in ("papers", "drafts", "elsewhere"):
+        store.put(f"{name}/a.bin", name.encode())
+    (tmp_path / "scans").mkdir()
+    (tmp_path / "scans/a.bin").write_bytes(b"scans")
+    places = {name: f"{bucket.uri}/{name}/a.bin" for name in ("papers", "drafts", "elsewhere")}
+    places["scans"] = f"file://{tmp_path}/scans/a.bin"
+    record = {"type": "Person", "data": {"name": "bob", "photo": places["drafts"]}}
+    other = {"type": "Person", "data": {"name": "cyd", "photo": places["scans"]}}
+    (tmp_path / "scans.ndjson").write_text("\n".join(json.dumps(item) for item in (record, other)))
+    more = BLOBS.format(bucket=bucket.uri, folder=tmp_path)
+    begin(declare(tmp_path, schema=PAPERS, queries={}, more=more))
+    put = 'query q($p: Blob?) { upsert Person { name: "ada"  photo: $p } }'
+    with serving(tmp_path, Tokens()) as client:
+        for name, url in places.items():
+            said = client.post("/graphs/people/mutate", json={"query": put, "params": {"p": url}})
+            loaded = client.post(
+                "/graphs/people/load/ndjson?mode=merge",
+                content=json.dumps({"type": "Person", "data": {"name": "eve", "photo": url}}),
+                headers={"content-type": "application/x-ndjson"},
+            )
+            assert (said.status_code, loaded.status_code) == ((200, 200) if name == "papers" else (400, 400))
+            if name != "papers":
+                assert "external_blobs.allow of 'people'" in said.json()["error"]
+                assert "external_blobs.allow of 'people'" in loaded.text
+        photo = "/graphs/people/blob?entity=node&type=Person&property=photo&id="
+        assert client.get(f"{photo}ada").content == client.get(f"{photo}eve").content == b"papers"
+    run_json("pipeline", "run", "scans", "--cluster", str(tmp_path))
+    graph = og.open(tmp_path / "graphs/people.omni")
+    assert graph.blob("node", "Person", "bob", "photo").read() == b"drafts"
+    assert graph.blob("node", "Person", "cyd", "photo").read() == b"scans"
 
 
 def test_a_graph_with_a_pending_intent_is_left_out(tmp_path: Path) -> None:

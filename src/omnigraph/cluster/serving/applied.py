@@ -15,6 +15,7 @@ from omnigraph.base.errors import (
     Unavailable,
 )
 from omnigraph.base.settings import Settings
+from omnigraph.cluster.config.model import AllowedBlobs
 from omnigraph.cluster.config.read_config import WHOLE_CLUSTER
 from omnigraph.cluster.resources import (
     AppliedResource,
@@ -28,9 +29,11 @@ from omnigraph.cluster.store.intents import Intents
 from omnigraph.cluster.store.layout import graph_path
 from omnigraph.cluster.store.ledger import Ledger, LedgerState
 from omnigraph.cluster.store.payloads import Payloads
+from omnigraph.cluster.store.records import build_record
 from omnigraph.compiler.stored.queries import QuerySet
 from omnigraph.compiler.stored.read import read_queries
 from omnigraph.embedding.config import EmbeddingConfig
+from omnigraph.graph.write.integrity.blob_sources import BlobSources
 from omnigraph.policy.bundle import Bundle
 from omnigraph.policy.read_bundle import BundleKind, parse_bundle, read_bundle
 from omnigraph.storage.objects import ObjectStore, open_store
@@ -47,9 +50,17 @@ class AppliedGraph:
     queries: QuerySet = field(default_factory=QuerySet)
     policy: Bundle | None = None
     embedding: EmbeddingConfig | None = None
+    allowed_blobs: tuple[AllowedBlobs, ...] = ()
     pipelines: Mapping[str, Pipeline] = field(default_factory=dict)
     problem: OmniError | None = None
     """Why it must not be served."""
+
+    def blob_sources(self, is_served: bool) -> BlobSources:
+        """Return from where blobs may come by their addresses; a server reads no files of its disk."""
+        allowed = [item.base for item in self.allowed_blobs if item.scope == "server_safe" or not is_served]
+        if is_served:
+            allowed = [base for base in allowed if not base.startswith("file:")]
+        return BlobSources(tuple(allowed), f"external_blobs.allow of {self.name!r} in cluster.yaml")
 
 
 @dataclass(frozen=True)
@@ -71,15 +82,18 @@ class AppliedRevisions:
         self._store = open_store(root)
         self._etag: str | None = None
 
-    def read_newer(self) -> AppliedCluster | None:
-        """Return the applied revision, or None when it is the one that was read last."""
+    def read_newer(self, again: bool = False) -> AppliedCluster | None:
+        """Return the applied revision, or None when it is the one that was read last: with `again` that one.
+
+        What stands beside the ledger may have changed since: runs that have not finished, keys.
+        """
         stored = Ledger(self._store).read()
         if stored is None:
             raise NotFound(
                 f"the cluster at {self.root} has no state: run `omnigraph cluster import` and `apply` first",
                 reason="state_missing",
             )
-        if stored.etag == self._etag:
+        if stored.etag == self._etag and not again:
             return None
         found = read_applied(self._store, stored.state)
         self._etag = stored.etag
@@ -93,6 +107,7 @@ def read_applied(store: ObjectStore, state: LedgerState) -> AppliedCluster:
             name_of_resource(address),
             f"{store.root_uri}/{graph_path(name_of_resource(address))}",
             item.graph_id,
+            allowed_blobs=_read_allowed(address, item),
         )
         for address, item in state.resources.items()
         if kind_of(address) == "graph"
@@ -104,6 +119,11 @@ def read_applied(store: ObjectStore, state: LedgerState) -> AppliedCluster:
     return AppliedCluster(
         state.name, state.revision, state.config_digest, reader.graphs, reader.server_policy
     )
+
+
+def _read_allowed(address: str, item: AppliedResource) -> tuple[AllowedBlobs, ...]:
+    told = item.external_blob_policy or ()
+    return tuple(build_record(AllowedBlobs, dict(each), address) for each in told)
 
 
 class _AppliedReader:

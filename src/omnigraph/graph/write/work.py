@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from omnigraph.base.errors import OmniError
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
+from omnigraph.graph.write.integrity.blob_sources import BlobSources
 from omnigraph.graph.write.write_state import WriteBase
 
 
@@ -109,3 +110,5 @@ class CommitRequest:
     """The proposal that is merged: what the branch's protection demands is looked at by the work."""
     guard: WriteGuard | None = None
     """Who judges the commit; None where everything may be changed."""
+    blob_sources: BlobSources | None = None
+    """From where its blobs may come; None where the environment says it."""

@@ -22,6 +22,7 @@ from omnigraph.execution.load.stage.read_split import SplitTask
 from omnigraph.execution.load.stage.sinks import FragmentSink
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.model.hashing import Hashes
+from omnigraph.graph.write.integrity.blob_sources import BlobSources, allowing, said_sources
 from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, SplitTableOutcome, encode
 from omnigraph.storage.files.inputs import own_folder, within
 from omnigraph.storage.namespace import SnapshotNamespace
@@ -54,6 +55,8 @@ class ReadTask:
     """An accumulator of Spark that counts the rows for whoever watches."""
     folder: str | None = field(default_factory=own_folder)
     """The folder that relative paths start from: the program's, since a worker has its own."""
+    blob_sources: BlobSources | None = field(default_factory=said_sources)
+    """From where blobs may come; None where the environment of the worker says it."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Read the splits with these numbers."""
@@ -66,7 +69,7 @@ class ReadTask:
         pa.set_cpu_count(1)  # Spark runs as many tasks as there are cores
         outcome, hashes = SplitOutcome(number), {}
         try:
-            with within(self.folder):
+            with within(self.folder), allowing(self.blob_sources):
                 task = self._run(source, self.skip.get(number, frozenset()), outcome)
                 if self.puts_aside and task.problems.total:
                     outcome.aside = task.problems.list_first()

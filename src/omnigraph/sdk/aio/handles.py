@@ -34,6 +34,7 @@ HIDDEN = (
     "storage_options",
     "record",
     "declared_queries",
+    "blob_sources",
 )
 """What the parts of OmniGraph ask of a handle, and users do not."""
 HIDDEN_OF_SNAPSHOTS = (*HIDDEN, "table", "namespace", "sight", "access", "sees_all", "view_id")

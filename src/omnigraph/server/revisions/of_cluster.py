@@ -26,9 +26,9 @@ class ClusterRevisions:
         served.open_all(needs="all" if self._requires_all else "one")
         return served
 
-    def read_newer(self, before: ServedGraphs) -> ServedGraphs | None:
-        """Return the graphs of a newer revision; None when there is none."""
-        found = self._applied.read_newer()
+    def read_newer(self, before: ServedGraphs, again: bool = False) -> ServedGraphs | None:
+        """Return the graphs of a newer revision; None when there is none. With `again` those of this one."""
+        found = self._applied.read_newer(again)
         if found is None:
             return None
         try:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from omnigraph.base.errors import BadInput, NotFound, ResourceLimit
@@ -17,17 +21,47 @@ _SCHEMES = ("s3", "file")
 _MAX_ADDRESS_BYTES = 64 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class BlobSources:
+    """From where the blobs of one graph may come, whatever the environment says."""
+
+    folders: tuple[str, ...]
+    """Each with a slash at its end."""
+    said_by: str
+    """What lists them, for people."""
+
+
+_said: ContextVar[BlobSources | None] = ContextVar("omnigraph_blob_sources", default=None)
+
+
+@contextmanager
+def allowing(sources: BlobSources | None) -> Iterator[None]:
+    """Read blobs from these sources inside the block; None leaves it to the environment."""
+    token = _said.set(sources)
+    try:
+        yield
+    finally:
+        _said.reset(token)
+
+
+def said_sources() -> BlobSources | None:
+    """Return the sources of the block that this runs in, for who does a part of its work elsewhere."""
+    return _said.get()
+
+
 def read_source(address: str) -> bytes:
     """Return the bytes at an address that may be read, or raise ValueError with the reason."""
-    allowed = list_allowed()
+    said = _said.get()
+    allowed = list_allowed() if said is None else said.folders
+    list_ = VARIABLE if said is None else said.said_by
     if not allowed:
         raise ValueError(
             "names an external source, which no policy allows: inline the bytes as base64:…, or allow its "
-            f"folder by {VARIABLE}"
+            f"folder by {list_}"
         )
     _check_address(address)
     if not any(_is_inside(address, folder) for folder in allowed):
-        raise ValueError(f"names the external source {address[:200]!r}, which is in no folder of {VARIABLE}")
+        raise ValueError(f"names the external source {address[:200]!r}, which is in no folder of {list_}")
     try:
         return read_whole(address, Settings.from_environment().blob_source_bytes)
     except (NotFound, ResourceLimit, BadInput) as error:
