@@ -25,7 +25,7 @@ from omnigraph.graph.merge.work import CHANGES, Choose, MergeWork
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.write.commit import commit
-from omnigraph.graph.write.integrity.blob_sources import allowing
+from omnigraph.graph.write.integrity.blob_sources import allow_sources
 from omnigraph.graph.write.work import CommitRequest
 from omnigraph.graph.write.write_state import WriteBase
 
@@ -218,7 +218,7 @@ def _run(core: Core, work: MergeWork, source: str, request: CommitRequest, dry_r
     published = None
     if dry_run:
         base = WriteBase(core.truth.store, core.truth.state(request.branch))
-        with allowing(request.blob_sources):
+        with allow_sources(request.blob_sources):
             work.stage(base)
             plan = work.explain(work.plan_on(base))
     else:

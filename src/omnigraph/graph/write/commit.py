@@ -13,7 +13,7 @@ from omnigraph.graph.publish.conflict import (
 )
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.recovery.settle import settle_abandoned
-from omnigraph.graph.write.integrity.blob_sources import allowing
+from omnigraph.graph.write.integrity.blob_sources import allow_sources
 from omnigraph.graph.write.keys import find_landed
 from omnigraph.graph.write.prepare import Preparation, claim_request
 from omnigraph.graph.write.retry_lost_races import RetriedWrite
@@ -43,5 +43,5 @@ def commit(truth: Truth, settings: Settings, request: CommitRequest, work: Commi
         raise error
     if (repeated := batch_landed_error(request.streams, state.head)) is not None:
         raise repeated
-    with allowing(request.blob_sources):
+    with allow_sources(request.blob_sources):
         return RetriedWrite(Preparation(truth, settings, request, work, state, claim)).run()

@@ -23,7 +23,7 @@ from omnigraph.graph.publish.conflict import branch_gone_error
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import next_record, note_plan
 from omnigraph.graph.recovery.settle import settle_abandoned
-from omnigraph.graph.write.integrity.blob_sources import allowing
+from omnigraph.graph.write.integrity.blob_sources import allow_sources
 from omnigraph.graph.write.prepare import Preparation, claim_request, newest_cleanup
 from omnigraph.graph.write.work import CommitRequest, CommitWork
 
@@ -42,7 +42,7 @@ def commit_to_fork(
     origin_of_new = replace(origin, ref=ref)
     request = replace(request, staged_behind=newest_cleanup(truth, origin_of_new))
     write = Preparation(truth, settings, request, work, origin_of_new, claim)
-    with write.hold_base(), allowing(request.blob_sources):
+    with write.hold_base(), allow_sources(request.blob_sources):
         return _begin_fork(truth, request, write, origin, ref, source)
 
 

@@ -22,7 +22,7 @@ from omnigraph.execution.load.stage.read_split import SplitTask
 from omnigraph.execution.load.stage.sinks import FragmentSink
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.model.hashing import Hashes
-from omnigraph.graph.write.integrity.blob_sources import BlobSources, allowing, said_sources
+from omnigraph.graph.write.integrity.blob_sources import BlobSources, allow_sources, said_sources
 from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, SplitTableOutcome, encode
 from omnigraph.storage.files.inputs import own_folder, within
 from omnigraph.storage.namespace import SnapshotNamespace
@@ -69,7 +69,7 @@ class ReadTask:
         pa.set_cpu_count(1)  # Spark runs as many tasks as there are cores
         outcome, hashes = SplitOutcome(number), {}
         try:
-            with within(self.folder), allowing(self.blob_sources):
+            with within(self.folder), allow_sources(self.blob_sources):
                 task = self._run(source, self.skip.get(number, frozenset()), outcome)
                 if self.puts_aside and task.problems.total:
                     outcome.aside = task.problems.list_first()

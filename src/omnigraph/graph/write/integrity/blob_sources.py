@@ -35,7 +35,7 @@ _said: ContextVar[BlobSources | None] = ContextVar("omnigraph_blob_sources", def
 
 
 @contextmanager
-def allowing(sources: BlobSources | None) -> Iterator[None]:
+def allow_sources(sources: BlobSources | None) -> Iterator[None]:
     """Read blobs from these sources inside the block; None leaves it to the environment."""
     token = _said.set(sources)
     try:
