@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from omnigraph.base.errors import BadInput, SparkMissing
@@ -95,11 +96,17 @@ def choose_engine(
     if isinstance(size, EngineChoice):
         return size
     if not size.is_large:
-        return EngineChoice(Engine.LOCAL, str(size))
+        return _stay_local(size)
     found = spark()
     if not found.is_available:
         return EngineChoice(Engine.LOCAL, f"{size}, but {found.reason}")
     return EngineChoice(Engine.SPARK, f"{size}, and {found.reason}")
+
+
+@lru_cache(maxsize=1024)
+def _stay_local(size: Estimate) -> EngineChoice:
+    """Return the choice for a small operation; that of a query is made each time that it runs."""
+    return EngineChoice(Engine.LOCAL, str(size))
 
 
 def spark_missing(reason: str, **details: Any) -> SparkMissing:

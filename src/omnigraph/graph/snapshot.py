@@ -155,7 +155,7 @@ class Snapshot:
         """Whether its reader sees everything."""
         return not self.sight
 
-    @property
+    @cached_property
     def view_id(self) -> str:
         """What tells this view from those of other commits, and of those who see other things of this one."""
         return self.commit_id if self.sees_all else f"{self.commit_id}?{self.sight}"

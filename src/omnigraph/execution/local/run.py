@@ -27,7 +27,8 @@ def run_read(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None = None
 ) -> list[pa.Array]:
     """Return the result's columns, one for each projection."""
-    check_weights(query, views)
+    if plan.weighs:
+        check_weights(query, views)
     frames, shaper = _prepare(query, plan, views, budget, trace)
     return shaper.result(frames)
 
@@ -36,7 +37,8 @@ def stream_read(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, rows: int
 ) -> Iterator[list[pa.Array]]:
     """Yield the result's columns, about `rows` rows at a time where possible."""
-    check_weights(query, views)
+    if plan.weighs:
+        check_weights(query, views)
     frames, shaper = _prepare(query, plan, views, budget, None)
     return shaper.pieces(frames, rows)
 

@@ -78,7 +78,8 @@ def _plan(query: ReadQuery, statistics: Statistics, optimise: bool) -> ReadPlan:
     rankings = tuple(_plan_rankings(query, planner, first))
     patterns = bool(parts_of(query, TextMatches))
     rows = _estimate_result(query, block.steps[-1].rows if block.steps else first, statistics)
-    return ReadPlan(query, block, duplicates, optimise, rankings, measures, patterns, sources, rows)
+    weighs = any(step.shortest and step.shortest.weight for step in parts_of(query, Traverse))
+    return ReadPlan(query, block, duplicates, optimise, rankings, measures, patterns, weighs, sources, rows)
 
 
 def _estimate_result(query: ReadQuery, rows: float, statistics: Statistics) -> float:

@@ -191,6 +191,8 @@ class ReadPlan:
     """Whether the query uses vector distances, so that texts may have to be embedded."""
     has_patterns: bool = False
     """Whether the query uses regular expressions, which are checked before it runs."""
+    weighs: bool = False
+    """Whether the query looks for cheapest paths, whose weights are checked before it runs."""
     sources: tuple[ReadPlan, ...] = ()
     """The plans of the reads whose rows it begins with."""
     rows: float = 1.0

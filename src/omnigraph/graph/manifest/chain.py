@@ -53,10 +53,8 @@ class Chains:
         if found is not None:
             return found
         path = layout.record_path(incarnation, seq)
-        try:
-            return self._remember(CommitRecord.decode(self._store.get(path), path))
-        except NotFound:
-            return None
+        (data,) = self._store.get_many([path])
+        return None if data is None else self._remember(CommitRecord.decode(data, path))
 
     def at(self, ref: CommitRef) -> CommitRecord:
         """Return the record that a ref names."""

@@ -69,16 +69,9 @@ class LocalStore:
 
     def get(self, path: str) -> bytes:
         """Return the bytes of an object."""
-        check_path(path)
-        try:
-            with open(f"{self._root}/{path}", "rb", buffering=0) as file:
-                data = file.read()
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            count("objects.get_missing")
-            raise self._missing_error(path) from None
-        except OSError as error:
-            raise translate(error, self._root, path) from error
-        count("objects.get")
+        data = self._get_or_none(path)
+        if data is None:
+            raise self._missing_error(path)
         return data
 
     def get_versioned(self, path: str) -> Versioned:
@@ -217,10 +210,17 @@ class LocalStore:
         return NotFound(f"there is no object {path!r} under {self._root}", path=path, root=self._root)
 
     def _get_or_none(self, path: str) -> bytes | None:
+        check_path(path)
         try:
-            return self.get(path)
-        except NotFound:
+            with open(f"{self._root}/{path}", "rb", buffering=0) as file:
+                data = file.read()
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            count("objects.get_missing")
             return None
+        except OSError as error:
+            raise translate(error, self._root, path) from error
+        count("objects.get")
+        return data
 
     def _etag_of(self, path: str) -> str | None:
         try:

@@ -79,7 +79,7 @@ class Expander:
 
     def _follow(self, traverse: Traverse, frame: Frame, start: int) -> Frame:
         """Return rows with the far ends of their edges, by adjacency."""
-        united = self._united.get(traverse)
+        united = self._unite(traverse)
         if united is None or (traverse.low, traverse.high) == (1, 1):
             return follow(traverse, frame, self._adjacency(traverse), start, self._budget)
         ends = [slot for slot in (traverse.source, traverse.target) if slot in frame.columns]
@@ -128,7 +128,7 @@ class Expander:
         traverse = self._traverse(block, counting.traverse)
         adjacency = self._adjacency(traverse)
         reverse = counting.start == traverse.target and counting.start != traverse.source
-        united = self._united.get(traverse)
+        united = self._unite(traverse)
         plain = not counting.filters and not counting.beyond
         single = (traverse.low, traverse.high) == (1, 1)
         if traverse.edge is not None:
@@ -202,7 +202,7 @@ class Expander:
             return None
         reverse = action.start == traverse.target and action.start != traverse.source
         direction = direction_from(traverse.direction, reverse)
-        united = self._united.get(traverse)
+        united = self._unite(traverse)
         if united is not None:
             return united.look_up(nodes, direction)
         edge = self._edge(traverse.edge_type)
@@ -216,7 +216,8 @@ class Expander:
 
     def _traverse(self, block: Block, number: int) -> Traverse:
         """Return a traversal; one over several types as if its edges were stored from source to target."""
-        step = replace(traverse_of(block, number), path=None)
+        written = traverse_of(block, number)
+        step = written if written.path is None else replace(written, path=None)
         ends = (self._variables[step.source], self._variables[step.target])
         if not step.more and not any(end.more_types for end in ends):
             return step
@@ -225,8 +226,12 @@ class Expander:
             self._united[forward] = UnitedEdges(self._views, step, self._variables)
         return forward
 
+    def _unite(self, traverse: Traverse) -> UnitedEdges | None:
+        """Return the edges of a traversal over several types; None for any other."""
+        return self._united.get(traverse) if self._united else None
+
     def _adjacency(self, traverse: Traverse) -> Edges:
-        united = self._united.get(traverse)
+        united = self._unite(traverse)
         return self._views.adjacency(self._edge(traverse.edge_type)) if united is None else united
 
     def _edge(self, edge_type: str) -> EdgeType:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from omnigraph.base.cancellation import checkpoint
 from omnigraph.compiler.ir.queries import Output, ReadQuery
-from omnigraph.compiler.ir.values import Aggregate, Constant, Value
+from omnigraph.compiler.ir.values import Aggregate, Constant
 from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.ranks import rank
 from omnigraph.execution.local.frame import Frame, Positions, combine_keys, concatenate
@@ -36,6 +36,9 @@ class Shaper:
         self._duplicates = duplicates
         self._first = _count(query.skip) or 0
         self._limit = _count(query.limit)
+        self._output_values = [
+            item.value for item in query.projections if not isinstance(item.value, Aggregate)
+        ]
 
     def result(self, frames: Iterable[Frame]) -> list[pa.Array]:
         """Return a column for each projection."""
@@ -104,9 +107,8 @@ class Shaper:
 
     def _project(self, frame: Frame, unread: Collection[int] = ()) -> list[pa.Array]:
         columns = []
-        self._values.read_ahead(
-            [value for at, value in enumerate(self._output_values) if at not in unread], frame
-        )
+        shown = [value for at, value in enumerate(self._output_values) if at not in unread]
+        self._values.read_ahead(shown, frame)
         for at, value in enumerate(self._output_values):
             self._budget.check()
             if at in unread:
@@ -117,11 +119,6 @@ class Shaper:
             columns.append(self._values.array(value, frame))
             self._budget.hold(max(0, columns[-1].nbytes - expected) if frame.rows <= _MAX_UNSIZED_ROWS else 0)
         return columns
-
-    @property
-    def _output_values(self) -> list[Value]:
-        """The expressions of the result's columns."""
-        return [item.value for item in self._query.projections if not isinstance(item.value, Aggregate)]
 
     def _order(self, frame: Frame) -> Positions:
         """Return the rows of the result, in order."""

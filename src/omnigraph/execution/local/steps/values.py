@@ -104,6 +104,8 @@ class Values:
 
     def read_ahead(self, values: Sequence[Value], frame: Frame) -> None:
         """Read the columns that some values need together, as a scan for each would take longer."""
+        if len(values) < 2:
+            return
         wanted: dict[int, list[str]] = {}
         for value in values:
             if isinstance(value, PropertyValue | EntityId | EdgeEnd) and value.variable not in self._united:
