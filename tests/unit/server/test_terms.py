@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +12,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 import omnigraph as og
+from omnigraph.policy.gate import Gate
+from omnigraph.policy.read_bundle import read_bundle
 from omnigraph.server.app import ServerConfig, create_app
+from omnigraph.server.identity import Tokens
+from omnigraph.server.limits import RequestLimits
+from omnigraph.server.requests.engine_route import EngineRoute
 
 pytestmark = pytest.mark.filterwarnings("ignore:Using `httpx`")
 
@@ -210,3 +216,44 @@ def test_a_table_that_has_moved_is_told_as_older_clients_read_it(
     answer = client.post(f"{BASE}/mutate", json={"query": "query q() { delete N where age = 1 }"})
     assert (answer.status_code, answer.headers["retry-after"]) == (409, "1")
     assert answer.json()["manifest_conflict"] == {"table_key": "node:N", "expected": 1, "actual": 2}
+
+
+def test_a_blob_of_who_may_change_nothing_is_not_read(graph: og.Graph, tmp_path: Path) -> None:
+    rules = read_bundle(
+        "version: 1\ngroups: {all: [ada]}\nrules: [{id: a, allow: {actors: {group: all}, actions: [read]}}]\n"
+    )
+    id = graph.query('query q() { match { $n: N { name: "a" } } return { $n.id } }').scalar()
+    config = ServerConfig(
+        {"people": graph.uri},
+        Tokens((("ada", hashlib.sha256(b"one").digest()),)),
+        RequestLimits(load_bytes=10),
+        state=tmp_path / "state",
+        policies={"people": Gate(rules, "people")},
+    )
+    with TestClient(create_app(config)) as client:
+        answer = client.put(
+            f"{BASE}/blob",
+            params={"entity": "node", "type": "N", "property": "scan", "id": id},
+            content=b"more than ten bytes",  # too large: whoever reads it says so
+            headers={"Authorization": "Bearer one"},
+        )
+    assert (answer.status_code, answer.json()["code"]) == (403, "policy_denied")
+
+
+def test_every_write_of_a_graph_refuses_readers_and_keeps_a_key_in_its_commit_or_beside_the_server() -> None:
+    routes = {
+        f"{method} {route.path}": route.terms
+        for part in create_app(ServerConfig({})).routes
+        for route in getattr(getattr(part, "original_router", None), "routes", ())
+        if isinstance(route, EngineRoute) and not route.path.startswith("/lance")
+        for method in sorted(route.methods or ())
+    }
+    writes = {name: terms for name, terms in routes.items() if terms.writes}
+    assert {name for name, terms in writes.items() if not terms.refuses_readers} == {
+        "POST /queries",
+        "POST /queries/{name}/if-graph-commit",
+    }
+    both = {name for name, terms in writes.items() if terms.repeats_answer and terms.takes_condition}
+    neither = {name for name, terms in writes.items() if not (terms.repeats_answer or terms.takes_condition)}
+    assert (both, neither) == ({"DELETE /branches/{name:path}"}, set())
+    assert not [name for name, terms in routes.items() if terms.repeats_answer and not terms.writes]

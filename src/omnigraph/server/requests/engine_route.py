@@ -14,13 +14,16 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
 from omnigraph.base.errors import BadInput
-from omnigraph.server.context import ClientGone, current_request
+from omnigraph.server.calls import GraphCall
+from omnigraph.server.context import ClientGone, RequestState, current_request
 from omnigraph.server.policies import refuse_reader
 from omnigraph.server.requests.engine_pool import current_pool
 from omnigraph.server.requests.json_answer import JsonAnswer
+from omnigraph.server.requests.route_terms import RouteTerms, read_terms
 from omnigraph.wire.media import IF_COMMIT_HEADER
 
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_TERMS = "omnigraph_terms"
+_CLIENT_CLOSED_REQUEST = 499
 
 
 async def _read_key(
@@ -31,12 +34,6 @@ async def _read_key(
     """Describe the key of a write that makes no commit; who answers finds it with the request."""
 
 
-def reads_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a POST that changes nothing."""
-    endpoint.__dict__["reads_only"] = True
-    return endpoint
-
-
 class EngineRoute(APIRoute):
     """A route whose function calls the engine: it runs in a thread, and so does the making of its answer."""
 
@@ -44,13 +41,18 @@ class EngineRoute(APIRoute):
     """Whether parameters of the address that it does not know are passed over, instead of refused."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
-        methods = frozenset(given.get("methods") or {"GET"})
-        writes = not (methods <= _SAFE or endpoint.__dict__.get("reads_only", False))
-        if writes and "headers" not in inspect.signature(endpoint).parameters:
-            given["dependencies"] = [*(given.get("dependencies") or ()), Depends(_read_key)]
-        if not getattr(endpoint, "is_work", False):
-            endpoint = _as_work(endpoint, writes, given.get("status_code") or 200)
+        if not hasattr(endpoint, _TERMS):  # else it is registered again, below a prefix
+            terms = read_terms(path, endpoint, given.get("methods") or {"GET"})
+            if terms.repeats_answer:
+                given["dependencies"] = [*(given.get("dependencies") or ()), Depends(_read_key)]
+            endpoint = _run_in_pool(endpoint, terms, given.get("status_code") or 200)
         super().__init__(path, endpoint, **given)
+
+    @property
+    def terms(self) -> RouteTerms:
+        """What it asks of a request, and holds to."""
+        found: RouteTerms = self.endpoint.__dict__[_TERMS]
+        return found
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what handles a request."""
@@ -67,50 +69,58 @@ class EngineRoute(APIRoute):
         return note_unknown
 
 
-def _as_work(endpoint: Callable[..., Any], writes: bool, status: int) -> Callable[..., Any]:
-    # Whether a stored query exists must not be told by how a call of it is refused.
-    guarded = "call" in inspect.signature(endpoint).parameters and "queries" not in endpoint.__module__
+def _run_in_pool(endpoint: Callable[..., Any], terms: RouteTerms, status: int) -> Callable[..., Any]:
+    """Return a function with the same parameters that checks a request against terms, and runs the first."""
     is_async = inspect.iscoroutinefunction(endpoint)
-    takes_terms = "headers" in inspect.signature(endpoint).parameters
-    takes_head = takes_terms or "if_commit" in inspect.signature(endpoint).parameters
 
     def answer(given: dict[str, Any]) -> Response:
         request = current_request()
-        if takes_terms or not writes or "call" not in given or request is None:
+        if not terms.repeats_answer or request is None:
             return _respond(endpoint(**given), status)
         return current_pool().repeats.answer_once(
-            given["call"], request, lambda: _respond(endpoint(**given), status)
+            _call_in(given), request, lambda: _respond(endpoint(**given), status)
         )
 
     async def serve(given: dict[str, Any]) -> Any:
         if is_async:
             return await endpoint(**given)
-        return await current_pool().run(answer, given, writes=writes)
+        return await current_pool().run(answer, given, writes=terms.writes)
 
     @wraps(endpoint)
     async def work(**given: Any) -> Any:
         request = current_request()
         assert request is not None
-        if request.is_conditional and not takes_head:
-            raise BadInput(f"this operation takes no {IF_COMMIT_HEADER}: it would not hold to it")
-        if request.unknown_parameters:
-            # One that is misspelt would be as if it were not there: a write would go to another branch.
-            names = ", ".join(repr(name) for name in request.unknown_parameters)
-            raise BadInput(f"this operation has no parameter {names}: see /openapi.json")
+        _refuse_unmet(request, terms)
         try:
-            if not writes:
+            if not terms.writes:
                 return await serve(given)
-            if guarded:
-                refuse_reader(given["call"].graphs.gate_of(given["call"].name), request.actor)
+            if terms.refuses_readers:
+                call = _call_in(given)
+                refuse_reader(call.graphs.gate_of(call.name), request.actor)
             with current_pool().admission.admit(request.actor, request.body_bytes):
                 return await serve(given)
         except ClientGone:
             if not request.has_left:
                 raise  # it is the server that does not wait
-            return Response(status_code=499)  # nobody reads it
+            return Response(status_code=_CLIENT_CLOSED_REQUEST)  # nobody reads it
 
-    work.__dict__["is_work"] = True
+    work.__dict__[_TERMS] = terms
     return work
+
+
+def _refuse_unmet(request: RequestState, terms: RouteTerms) -> None:
+    """Refuse a request that says what the route would not hold to."""
+    if request.is_conditional and not terms.takes_condition:
+        raise BadInput(f"this operation takes no {IF_COMMIT_HEADER}: it would not hold to it")
+    if request.unknown_parameters:
+        # One that is misspelt would be as if it were not there: a write would go to another branch.
+        names = ", ".join(repr(name) for name in request.unknown_parameters)
+        raise BadInput(f"this operation has no parameter {names}: see /openapi.json")
+
+
+def _call_in(given: Mapping[str, Any]) -> GraphCall:
+    """Return the graph's request among the arguments of a route's function."""
+    return next(item for item in given.values() if isinstance(item, GraphCall))
 
 
 def note_commit(found: Any) -> None:

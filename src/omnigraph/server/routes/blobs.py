@@ -113,7 +113,7 @@ def describe_blob(blob: BlobDep) -> dict[str, Any]:
 
 @router.put("/blob")
 async def put_blob(
-    request: Request, headers: WriteDep, blob: WrittenBlobDep, message: str | None = None
+    request: Request, headers: WriteDep, blob: WrittenBlobDep, call: GraphDep, message: str | None = None
 ) -> dict[str, Any]:
     """Store the body as the bytes of a blob, as one commit; a text as a load takes it (`base64:…`)."""
     parts = [piece async for piece in bounded(request, request.app.state.limits.load_bytes)]
@@ -129,7 +129,9 @@ async def put_blob(
 
 
 @router.delete("/blob")
-def clear_blob(headers: WriteDep, blob: WrittenBlobDep, message: str | None = None) -> dict[str, Any]:
+def clear_blob(
+    headers: WriteDep, blob: WrittenBlobDep, call: GraphDep, message: str | None = None
+) -> dict[str, Any]:
     """Set a blob to null as one commit."""
     done = blob.clear(message=message)
     return {**encode(done), "blob_commit": blob.commit_id}

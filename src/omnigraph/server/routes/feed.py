@@ -9,7 +9,8 @@ from fastapi.responses import Response
 from omnigraph.server.answers import answer_records
 from omnigraph.server.bodies import ApplyBody
 from omnigraph.server.calls import GraphDep
-from omnigraph.server.requests.engine_route import EngineRoute, reads_only
+from omnigraph.server.requests.engine_route import EngineRoute
+from omnigraph.server.requests.route_terms import reads_only
 from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.server.routes.commits import KindFilter, OpFilter, PageSize, TypeFilter
 from omnigraph.wire.values import encode

@@ -20,9 +20,10 @@ from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.reopening import is_harmless_option
 from omnigraph.sdk.snapshot import Snapshot
 from omnigraph.server.calls import Caller, KnownCaller, graphs_of
-from omnigraph.server.requests.engine_route import EngineRoute, reads_only
+from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.refusals import answer_of
+from omnigraph.server.requests.route_terms import reads_only
 
 _UNSUPPORTED, _NO_NAMESPACE, _NO_TABLE, _NO_VERSION, _INVALID = 0, 1, 4, 11, 13
 _CONFLICT, _DENIED, _UNKNOWN_CALLER, _UNAVAILABLE, _INTERNAL = 14, 15, 16, 17, 18

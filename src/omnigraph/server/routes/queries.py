@@ -19,9 +19,10 @@ from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, 
 from omnigraph.server.context import current_request
 from omnigraph.server.exactness import read_params
 from omnigraph.server.requests.engine_pool import current_pool
-from omnigraph.server.requests.engine_route import EngineRoute, note_commit, reads_only
+from omnigraph.server.requests.engine_route import EngineRoute, note_commit
 from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.paging import PageDep
+from omnigraph.server.requests.route_terms import checks_rights, reads_only
 from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.wire.media import JSON
 from omnigraph.wire.values import encode
@@ -53,6 +54,7 @@ def show_query(
 
 
 @router.post("/queries")
+@checks_rights
 def apply_queries(call: GraphDep, headers: WriteDep, body: QueriesBody) -> dict[str, Any]:
     """Store queries, or remove some, in one commit; the texts are those of files, by name."""
     handle = call.open(None, headers).queries
@@ -66,6 +68,7 @@ def apply_queries(call: GraphDep, headers: WriteDep, body: QueriesBody) -> dict[
 
 
 @router.post("/queries/{name}/if-graph-commit", dependencies=[Depends(read_condition)])
+@checks_rights
 async def run_stored_query_if(
     call: GraphDep,
     headers: WriteDep,

@@ -21,7 +21,8 @@ from omnigraph.server.answers import (
 from omnigraph.server.bodies import ExplainBody, ExportBody, QueryBody
 from omnigraph.server.calls import GraphCall, GraphDep
 from omnigraph.server.exactness import read_params
-from omnigraph.server.requests.engine_route import EngineRoute, reads_only
+from omnigraph.server.requests.engine_route import EngineRoute
+from omnigraph.server.requests.route_terms import reads_only
 from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.wire.media import JSON
 from omnigraph.wire.values import encode

@@ -9,7 +9,8 @@ from omnigraph.compiler.catalog import codec
 from omnigraph.sdk.schema_text import SchemaText
 from omnigraph.server.bodies import SchemaBody
 from omnigraph.server.calls import GraphDep, WriteDep
-from omnigraph.server.requests.engine_route import EngineRoute, reads_only
+from omnigraph.server.requests.engine_route import EngineRoute
+from omnigraph.server.requests.route_terms import reads_only
 from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.wire.values import encode
 
