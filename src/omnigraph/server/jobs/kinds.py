@@ -1,4 +1,4 @@
-"""What each kind of job is asked with, and does; every kind may be done twice, as a process can die."""
+"""The kinds of jobs: one value says all of each. Every kind may be done twice, as a process can die."""
 
 from __future__ import annotations
 
@@ -24,11 +24,19 @@ from omnigraph.server.bodies import (
     SchemaBody,
 )
 from omnigraph.server.calls import GraphCall, WriteHeaders
+from omnigraph.server.jobs.rights import (
+    CheckRight,
+    check_admin,
+    check_change,
+    check_export,
+    check_merge,
+    check_schema,
+)
 from omnigraph.server.loads import FILES, LoadOptions, load_file, name_records, tell_load
 from omnigraph.wire.values import encode
 
-JobKind = Literal["optimize", "embed", "cleanup", "repair", "backup", "export", "merge", "schema"]
-"""Kinds that are asked for with a JSON body; a load comes with the file itself."""
+AskedKind = Literal["optimize", "embed", "cleanup", "repair", "backup", "export", "merge", "schema"]
+"""Kinds that are asked for with a JSON body; a load comes with the file itself, a pipeline with its name."""
 
 
 class BackupBody(Body):
@@ -66,16 +74,20 @@ class JobCall:
     addresses: AllowedAddresses
 
 
-BODIES: Mapping[JobKind, type[Body]] = {
-    "optimize": OptimizeBody,
-    "embed": EmbedBody,
-    "cleanup": CleanupBody,
-    "repair": RepairBody,
-    "backup": BackupBody,
-    "export": ExportJobBody,
-    "merge": MergeBody,
-    "schema": SchemaBody,
-}
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """One kind of job."""
+
+    run: Callable[[JobCall], Any]
+    """Does it, and returns its result, still to be encoded."""
+    check: CheckRight
+    """Raises unless the actor of a handle may begin it, before anything of it is done."""
+    body: type[Body] | None = None
+    """What it is asked for with, unless it has a route of its own."""
+    makes_commit: bool = False
+    """Whether it makes one commit, which can hold to the commit that must still be the head."""
+    has_target: bool = False
+    """Whether it writes to an address, which must be one of those that jobs may use."""
 
 
 def _optimize(job: JobCall) -> Any:
@@ -149,21 +161,19 @@ def _run_pipeline(job: JobCall) -> Any:
     return tell_load(done, job.call, (pipeline.branch, pipeline.from_branch), pipeline.mode, {})
 
 
-CONDITIONAL = frozenset({"load", "merge", "schema", "pipeline"})
-"""Kinds that make one commit, and can hold to the commit that must still be the head."""
-_RUN: Mapping[str, Callable[[JobCall], Any]] = {
-    "optimize": _optimize,
-    "embed": _embed,
-    "cleanup": _clean,
-    "repair": _repair,
-    "backup": _back_up,
-    "export": _export,
-    "merge": _merge,
-    "schema": _apply_schema,
-    "load": _load,
-    "pipeline": _run_pipeline,
+KINDS: Mapping[str, JobKind] = {
+    "optimize": JobKind(_optimize, check_admin, OptimizeBody),
+    "embed": JobKind(_embed, check_change, EmbedBody),
+    "cleanup": JobKind(_clean, check_admin, CleanupBody),
+    "repair": JobKind(_repair, check_admin, RepairBody),
+    "backup": JobKind(_back_up, check_admin, BackupBody, has_target=True),
+    "export": JobKind(_export, check_export, ExportJobBody, has_target=True),
+    "merge": JobKind(_merge, check_merge, MergeBody, makes_commit=True),
+    "schema": JobKind(_apply_schema, check_schema, SchemaBody, makes_commit=True),
+    "load": JobKind(_load, check_change, makes_commit=True),
+    "pipeline": JobKind(_run_pipeline, check_change, makes_commit=True),
 }
-assert set(get_args(JobKind)) == set(BODIES) == set(_RUN) - {"load", "pipeline"}
+assert get_args(AskedKind) == tuple(name for name, kind in KINDS.items() if kind.body is not None)
 
 
 def run_job(kind: str, job: JobCall) -> Any:
@@ -175,7 +185,7 @@ def run_job(kind: str, job: JobCall) -> Any:
     options: Mapping[str, Any] = job.asked.get("options") or job.asked
     uses_spark = options.get("engine") == "spark"
     with watch_stages(tell) if uses_spark else nullcontext():
-        return encode(_RUN[kind](job))
+        return encode(KINDS[kind].run(job))
 
 
 def describe_load(format: str, mode: str, options: LoadOptions, address: str | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from omnigraph.policy.gate import Gate
@@ -10,26 +10,39 @@ from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.managed import refuse_managed_graph
 from omnigraph.server.jobs.record import Job
 
-_CARE = ("optimize", "cleanup", "repair", "backup")
+Asked = Mapping[str, Any]
+CheckRight = Callable[[Graph, Asked], None]
+"""Raises `PolicyDenied` when a job would be denied: its body is not read, and nobody waits for the end."""
 
 
-def check_begin(graph: Graph, kind: str, asked: Mapping[str, Any]) -> None:
-    """Raise `PolicyDenied` when a job would be denied: its body is not read, and nobody waits for the end."""
+def check_admin(graph: Graph, asked: Asked) -> None:
+    """Check the right to maintain the graph, and that a branch is named as one can be."""
+    graph._own(asked.get("branch"))
+    graph._allow("admin")
+
+
+def check_change(graph: Graph, asked: Asked) -> None:
+    """Check the right to change data of a branch."""
+    graph._allow("change", graph._own(asked.get("branch")))
+
+
+def check_export(graph: Graph, asked: Asked) -> None:
+    """Check the right to export a branch; of a snapshot it is checked when the job finds it."""
     branch = graph._own(asked.get("branch"))
-    if kind in _CARE:
-        graph._allow("admin")
-    elif kind == "schema":
-        graph._allow("schema_apply", target=branch)
-        refuse_managed_graph(graph, "the schema")
-    elif kind == "merge":
-        graph.branches._allow_merge(
-            graph._own(asked["source"]), graph._own(asked["target"]), asked.get("dry_run", False)
-        )
-    elif kind == "export":
-        if asked.get("snapshot") is None:
-            graph._allow("export", branch)
-    else:
-        graph._allow("change", branch)
+    if asked.get("snapshot") is None:
+        graph._allow("export", branch)
+
+
+def check_merge(graph: Graph, asked: Asked) -> None:
+    """Check the right to merge a branch into another."""
+    source, target = graph._own(asked["source"]), graph._own(asked["target"])
+    graph.branches._allow_merge(source, target, asked.get("dry_run", False))
+
+
+def check_schema(graph: Graph, asked: Asked) -> None:
+    """Check the right to change the schema, which only its cluster changes of a graph that one manages."""
+    graph._allow("schema_apply", target=graph._own(asked.get("branch")))
+    refuse_managed_graph(graph, "the schema")
 
 
 def may_see(gate: Gate | None, actor: str | None, job: Job) -> bool:

@@ -20,9 +20,9 @@ from omnigraph.base.errors import BadInput, Conflict
 from omnigraph.cluster.serving.pipelines import find_pipeline
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, refuse_precondition
 from omnigraph.server.context import current_request
-from omnigraph.server.jobs.kinds import BODIES, CONDITIONAL, JobKind, describe_load
+from omnigraph.server.jobs.kinds import KINDS, AskedKind, JobKind, describe_load
 from omnigraph.server.jobs.record import FINAL, Job, JobState
-from omnigraph.server.jobs.rights import check_begin, may_see
+from omnigraph.server.jobs.rights import may_see
 from omnigraph.server.jobs.runner import JobRunner
 from omnigraph.server.jobs.store import JobStore, no_job
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions
@@ -66,7 +66,7 @@ async def begin_load(
     if address is not None:
         runner.addresses.check(address)
     graph = await pool.run(call.open)
-    check_begin(graph, "load", {"branch": options.branch})
+    KINDS["load"].check(graph, {"branch": options.branch})
     store = await pool.run(runner.store_of, call.graphs, call.name, writes=True)
     folder = await pool.run(store.prepare, writes=True)
     try:
@@ -87,22 +87,29 @@ def begin_job(
     call: GraphDep,
     headers: WriteDep,
     runner: RunnerDep,
-    kind: JobKind,
+    kind: AskedKind,
     body: Annotated[dict[str, Any], Body(examples=[{"branch": "main"}])],
 ) -> Response:
     """Begin what the route of the same name does, as a job: `{}` where nothing need be said."""
-    if kind not in CONDITIONAL:
+    wanted = KINDS[kind]
+    if not wanted.makes_commit:
         refuse_precondition(headers)
-    try:
-        asked = BODIES[kind](**body).model_dump()
-    except ValidationError as error:
-        problems = [{**item, "loc": ("body", *item["loc"])} for item in error.errors()]
-        raise RequestValidationError(problems) from error
-    check_begin(call.open(), kind, asked)
-    if "target" in asked and kind in ("backup", "export"):
+    asked = _read_body(wanted, body)
+    wanted.check(call.open(), asked)
+    if wanted.has_target:
         runner.addresses.check(asked["target"])
     store = runner.store_of(call.graphs, call.name)
     return _begin(call, headers, runner, store, store.prepare(), kind, asked, None)
+
+
+def _read_body(kind: JobKind, body: dict[str, Any]) -> dict[str, Any]:
+    """Return what a job is asked for, checked as the body of the route of the same name is."""
+    assert kind.body is not None
+    try:
+        return kind.body(**body).model_dump()
+    except ValidationError as error:
+        problems = [{**item, "loc": ("body", *item["loc"])} for item in error.errors()]
+        raise RequestValidationError(problems) from error
 
 
 @router.get("/pipelines")
