@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +12,7 @@ import typer
 from omnigraph.base.errors import BadInput, NotFound, OmniError, ParseError, Unavailable
 from omnigraph.cli.output import print_error, print_json, print_note, print_text
 from omnigraph.cli.session import EXIT_FAILED, AsJson, Branch, Uri, report_errors, session_of
+from omnigraph.storage.files.shared_files import replace_file
 
 STDIN = "-"
 _SCHEMA, _QUERIES = ".pg", ".gq"
@@ -130,17 +129,8 @@ def _decode(data: bytes, name: str) -> str:
 
 def _replace(path: Path, text: str) -> None:
     """Put a text in a file's place in one step, with the file's mode."""
-    target = path.resolve()
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode("utf-8"))
-            os.chmod(temporary, target.stat().st_mode & 0o777)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        replace_file(path.resolve(), text.encode("utf-8"), keeps_readers=True)
     except OSError as error:
         raise Unavailable(f"cannot write {path}: {error.strerror}", path=str(path)) from error
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
+import io
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from configparser import ConfigParser
 from configparser import Error as ConfigError
@@ -14,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from omnigraph.base.errors import BadInput, Unavailable
 from omnigraph.cli.config.home import find_home, make_home
+from omnigraph.storage.files.shared_files import hold_lock, replace_file
 
 FILE_NAME = "credentials"
 TOKEN_FOR_ANY = "OMNIGRAPH_BEARER_TOKEN"
@@ -118,34 +118,22 @@ def drop_token(server: str) -> bool:
 def _change_tokens() -> Iterator[dict[str, str]]:
     """Yield the tokens and store them as they are left; one process at a time."""
     home = make_home()
-    held = os.open(home, os.O_RDONLY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with hold_lock(home):
         before = read_credentials()
         tokens = dict(before)
         yield tokens
         if tokens != before:
-            _write(home, tokens)
-    finally:
-        os.close(held)
+            _write(home / FILE_NAME, tokens)
 
 
-def _write(home: Path, tokens: Mapping[str, str]) -> None:
-    parser = _parser()
+def _write(path: Path, tokens: Mapping[str, str]) -> None:
+    parser, text = _parser(), io.StringIO()
     parser.read_dict({name: {"token": token} for name, token in sorted(tokens.items())})
+    parser.write(text)
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{FILE_NAME}.", dir=home)  # its mode is 0600
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                parser.write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, home / FILE_NAME)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        replace_file(path, text.getvalue().encode())
     except OSError as error:
-        raise Unavailable(f"{home / FILE_NAME} cannot be written: {error.strerror}") from error
+        raise Unavailable(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _parser() -> ConfigParser:

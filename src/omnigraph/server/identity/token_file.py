@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
-import stat
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +14,7 @@ from typing import Any
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.base.ids import new_ulid
+from omnigraph.storage.files.shared_files import hold_lock, replace_file
 
 _SECRET_BYTES = 32
 _PREFIX = "og_"
@@ -112,37 +109,12 @@ def list_tokens(path: Path) -> Sequence[StoredToken]:
 def _change(path: Path) -> Iterator[list[StoredToken]]:
     """Let one caller at a time change a store; it is replaced whole, so that nobody reads half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = os.open(path.with_name(f".{path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with hold_lock(path.with_name(f".{path.name}.lock")):
         tokens = list(_read_store_file(path)) if path.exists() else []
         yield tokens
         data = {"version": 1, "tokens": [item.to_json() for item in tokens]}
-        # Only its owner may read it, unless somebody has let others.
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            _keep_readers(path, handle)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    finally:
-        os.close(lock)
-
-
-def _keep_readers(path: Path, handle: int) -> None:
-    """Let those read a file who may read the one that it replaces: a server often runs as somebody else."""
-    try:
-        before = os.stat(path)
-    except FileNotFoundError:
-        return
-    os.fchmod(handle, stat.S_IMODE(before.st_mode))
-    with suppress(PermissionError):
-        os.fchown(handle, before.st_uid, before.st_gid)
+        text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+        replace_file(path, text.encode(), keeps_readers=True)  # a server often runs as somebody else
 
 
 def _read_store_file(path: Path) -> Sequence[StoredToken]:

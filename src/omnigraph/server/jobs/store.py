@@ -9,13 +9,12 @@ may be done twice.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import NotFound
 from omnigraph.base.ids import is_ulid, new_ulid
 from omnigraph.server.jobs.record import Job, JobEvent, read_job
+from omnigraph.storage.files.shared_files import hold_lock, replace_file
 
 _JOB, _EVENTS, _CANCEL, _LOCK = "job.json", "events.jsonl", "cancel", "lock"
 _NEW = "new-"
@@ -74,7 +74,7 @@ class JobStore:
 
     def add(self, prepared: Path, job: Job) -> Job:
         """Make a prepared folder a job, unless the job is there: then that one is returned."""
-        _replace(prepared / _JOB, job.dump())
+        replace_file(prepared / _JOB, job.dump())
         _append(prepared / _EVENTS, "queued", {})
         try:
             os.rename(prepared, self._folder / job.id)
@@ -126,7 +126,7 @@ class JobStore:
 
     def save(self, job: Job) -> Job:
         """Store a job again; only who holds its lock does."""
-        _replace(self._folder / job.id / _JOB, job.dump())
+        replace_file(self._folder / job.id / _JOB, job.dump())
         return job
 
     def note(self, id: str, name: str, facts: Mapping[str, Any]) -> None:
@@ -157,21 +157,13 @@ class JobStore:
 
     @contextmanager
     def claim(self, id: str) -> Iterator[bool]:
-        """Work on a job inside the block if nobody else does: the system lets go of the locks of the dead."""
-        try:
-            descriptor = os.open(self._folder / id / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        except (FileNotFoundError, NotADirectoryError):
-            yield False  # it was forgotten in between
-            return
-        try:
+        """Work on a job inside the block if nobody else does."""
+        with ExitStack() as held:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-                return
-            yield True
-        finally:
-            os.close(descriptor)
+                is_mine = held.enter_context(hold_lock(self._folder / id / _LOCK, waits=False))
+            except (FileNotFoundError, NotADirectoryError):
+                is_mine = False  # it was forgotten in between
+            yield is_mine
 
     def drop_body(self, job: Job) -> None:
         """Remove the file that came with a job."""
@@ -182,15 +174,6 @@ class JobStore:
     def forget(self, id: str) -> None:
         """Remove a job."""
         shutil.rmtree(self._folder / id, ignore_errors=True)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    aside = path.with_name(f"{path.name}.{new_ulid()}")
-    with aside.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(aside, path)
 
 
 def _append(path: Path, name: str, facts: Mapping[str, Any]) -> None:

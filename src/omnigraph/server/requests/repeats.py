@@ -6,7 +6,6 @@ with the answer. Who repeats a request waits for the first to end, and is answer
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -22,6 +21,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, Conflict, NotFound, OmniError, OutcomeUnknown, Unavailable
 from omnigraph.server.calls import GraphCall
 from omnigraph.server.context import RequestState
+from omnigraph.storage.files.shared_files import take_lock
 
 _MOST_KEY_BYTES = 1_024
 _KEPT_SECONDS = 7 * 86_400.0
@@ -88,13 +88,9 @@ class Repeats:
         file = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         pause = threading.Event()
         try:
-            while True:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    request.check()
-                    pause.wait(_POLL_SECONDS)
+            while not take_lock(file, waits=False):
+                request.check()
+                pause.wait(_POLL_SECONDS)
             yield file
         finally:
             os.close(file)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from omnigraph.base.ids import new_ulid
+from omnigraph.storage.files.shared_files import hold_lock, replace_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +33,10 @@ class PlaceFile:
 
     @contextmanager
     def hold(self) -> Iterator[bool]:
-        """Send inside the block, if no other process does: the system lets go of the locks of the dead."""
+        """Send inside the block, if no other process does."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-                return
-            yield True
-        finally:
-            os.close(lock)
+        with hold_lock(self._path.with_suffix(".lock"), waits=False) as is_mine:
+            yield is_mine
 
     def read(self) -> Place:
         """Return the place."""
@@ -59,9 +49,4 @@ class PlaceFile:
 
     def write(self, place: Place) -> None:
         """Keep the place, also over a power cut."""
-        aside = self._path.with_name(f"{self._path.name}.{new_ulid()}")
-        with aside.open("wb") as file:
-            file.write(json.dumps(asdict(place)).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, self._path)
+        replace_file(self._path, json.dumps(asdict(place)).encode())
