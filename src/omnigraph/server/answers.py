@@ -12,6 +12,7 @@ from fastapi.responses import Response
 
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.execution.result import Result, Stream, record_batch
+from omnigraph.execution.write.mutate import Mutation
 from omnigraph.server.requests.engine_pool import current_pool
 from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.streams import StreamedAnswer, join_lines
@@ -64,6 +65,21 @@ def answer_result(result: Result, query_name: str | None, target: dict[str, Any]
         },
         headers={COMMIT_HEADER: result.commit_id},
     )
+
+
+def describe_mutation(
+    done: Mutation, branch: str, query_name: str | None, actor: str | None
+) -> dict[str, Any]:
+    """Return what a mutation answers, by a text or by the name of a stored query."""
+    return {
+        "branch": branch,
+        "query_name": query_name,
+        "affected_nodes": done.affected_nodes,
+        "affected_edges": done.affected_edges,
+        "warnings": list(done.warnings),
+        "actor_id": actor,
+        "commit": done.commit_id,
+    }
 
 
 def answer_stream(stream: Stream, media_type: str) -> Response:

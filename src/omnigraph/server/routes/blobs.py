@@ -18,13 +18,14 @@ from omnigraph.server.requests.engine_pool import current_pool
 from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.refusals import refuse
 from omnigraph.server.requests.routing import GraphRouter
+from omnigraph.server.requests.spool import limit_body
 from omnigraph.server.requests.streams import StreamedAnswer
-from omnigraph.server.routes.writes import bounded
 from omnigraph.wire.media import COMMIT_HEADER, NULL_HEADER
 from omnigraph.wire.values import encode
 
 router = GraphRouter(route_class=EngineRoute, tags=["blobs"])
 _BYTES = "application/octet-stream"
+_INSTEAD = "load a file in parts, or with the engine"
 _PARTS: dict[int | str, dict[str, Any]] = {
     206: {"description": "A part of the bytes."},
     304: {"description": "The bytes are those that the caller has."},
@@ -116,8 +117,8 @@ async def put_blob(
     request: Request, headers: WriteDep, blob: WrittenBlobDep, call: GraphDep, message: str | None = None
 ) -> dict[str, Any]:
     """Store the body as the bytes of a blob, as one commit; a text as a load takes it (`base64:…`)."""
-    parts = [piece async for piece in bounded(request, request.app.state.limits.load_bytes)]
-    body = b"".join(parts)
+    pieces = limit_body(request.stream(), request.app.state.limits.load_bytes, _INSTEAD)
+    body = b"".join([piece async for piece in pieces])
     data: bytes | str = body
     if request.headers.get("content-type", "").startswith("text/"):
         try:

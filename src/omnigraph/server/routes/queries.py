@@ -13,7 +13,7 @@ from omnigraph.compiler.stored.tools import describe_query, name_tools
 from omnigraph.execution.result import Result
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.queries.files import QueryTexts
-from omnigraph.server.answers import answer_result, answer_whole, choose_format
+from omnigraph.server.answers import answer_result, answer_whole, choose_format, describe_mutation
 from omnigraph.server.bodies import QueriesBody, RunBody
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, read_condition
 from omnigraph.server.context import current_request
@@ -127,17 +127,9 @@ def _write(
     graph: Graph, query: StoredQuery, asked: RunBody, headers: WriteHeaders, call: GraphCall
 ) -> Response:
     done: Any = _run(graph, query, asked, headers, idempotency_key=headers.idempotency_key)
-    told = {
-        "branch": asked.branch or graph.branch,
-        "query_name": query.name,
-        "affected_nodes": done.affected_nodes,
-        "affected_edges": done.affected_edges,
-        "warnings": list(done.warnings),
-        "actor_id": call.caller.actor,
-        "commit": done.commit_id,
-    }
-    note_commit(told)
-    return JsonAnswer(told)
+    made = describe_mutation(done, asked.branch or graph.branch, query.name, call.caller.actor)
+    note_commit(made)
+    return JsonAnswer(made)
 
 
 def _run(

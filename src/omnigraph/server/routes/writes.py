@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +13,8 @@ from fastapi import Depends, Request
 from fastapi.responses import Response
 
 from omnigraph.base.choices import LoadMode
-from omnigraph.base.errors import OmniError, ResourceLimit
+from omnigraph.base.errors import OmniError
+from omnigraph.server.answers import describe_mutation
 from omnigraph.server.bodies import LoadBody, MutateBody
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, read_condition
 from omnigraph.server.exactness import read_params
@@ -40,15 +40,7 @@ def _mutate(call: GraphCall, headers: WriteHeaders, body: MutateBody) -> dict[st
     done = graph.mutate(
         body.query, **given, if_commit=headers.if_commit, idempotency_key=headers.idempotency_key
     )
-    return {
-        "branch": body.branch or graph.branch,
-        "query_name": body.name,
-        "affected_nodes": done.affected_nodes,
-        "affected_edges": done.affected_edges,
-        "warnings": list(done.warnings),
-        "actor_id": call.caller.actor,
-        "commit": done.commit_id,
-    }
+    return describe_mutation(done, body.branch or graph.branch, body.name, call.caller.actor)
 
 
 @router.post("/mutate/if-graph-commit", dependencies=[Depends(read_condition)])
@@ -113,18 +105,3 @@ async def load_records(
 def _check_load(call: GraphCall, options: LoadOptions) -> None:
     graph = call.open()
     graph._allow("change", graph._own(options.branch))
-
-
-async def bounded(request: Request, most: int) -> AsyncIterator[bytes]:
-    """Yield a body in pieces, or refuse it when it is too large."""
-    taken = 0
-    async for piece in request.stream():
-        taken += len(piece)
-        if taken > most:
-            raise ResourceLimit(
-                f"the body has more than {most} bytes: load a file in parts, or with the engine",
-                resource="load_body_bytes",
-                limit=most,
-                actual=taken,
-            )
-        yield piece
