@@ -256,10 +256,92 @@ def test_a_failure_before_the_branch_is_deleted_leaves_no_hold(root: str) -> Non
 
 
 def test_a_fault_anywhere_is_mended_by_the_same_call(root: str) -> None:
-    for point in ("branch.rename.after_hold", "branch.rename.after_delete", "branch.delete.after_ref"):
+    for point in (
+        "branch.rename.after_hold",
+        "branch.delete.before_close",
+        "branch.delete.after_close",
+        "branch.delete.after_ref",
+        "branch.rename.after_delete",
+        "branch.create.before_ref",
+        "branch.create.before_check",
+        "branch.create.after_ref",
+    ):
         with failpoints.arm_temporarily(point, "raise"), pytest.raises(InjectedFault):
             _rename(root)
         _rename(root)
         _rename(root, "new", "old")
     assert names(root, branch="old") == ["a"]
     assert _holds(root) == []
+
+
+def test_who_deletes_a_branch_while_another_renames_it_is_believed(root: str) -> None:
+    at(Failpoint.BRANCH_DELETE_BEFORE_CLOSE, lambda: og.open(root).branches.delete("old"))
+    with pytest.raises(og.NotFound):
+        _rename(root)
+    assert og.open(root).branches.list() == ["main"]
+    assert _holds(root) == []
+
+
+def test_of_two_renames_that_end_the_branch_at_once_one_happens(root: str) -> None:
+    at(Failpoint.BRANCH_DELETE_BEFORE_CLOSE, lambda: _rename(root, "old", "other"))
+    with pytest.raises(og.NotFound):
+        _rename(root)
+    assert og.open(root).branches.list() == ["main", "other"]
+    assert _holds(root) == []
+
+
+@pytest.mark.parametrize("point", ["branch.rename.after_hold", "branch.delete.before_close"])
+def test_a_rename_that_was_cut_off_before_its_first_step_keeps_no_commits(root: str, point: str) -> None:
+    _cut_off(root, point)
+    for name in ("b", "c"):
+        put(og.open(root), name, branch="old")
+    og.open(root).cleanup(keep=1)
+    assert _holds(root) == []
+    og.open(root).cleanup(keep=1)
+    found = [commit.operation for commit in og.open(root).commits.list("old")]
+    assert found.count("mutation") == 1
+    assert_sound(root)
+
+
+def test_what_was_deleted_after_a_rename_of_it_was_cut_off_is_kept_no_longer_than_others(root: str) -> None:
+    _cut_off(root, "branch.rename.after_hold")
+    og.open(root).branches.delete("old")
+    og.open(root).cleanup(keep=1)
+    assert _holds(root) == []
+
+
+def test_a_cleanup_lets_go_of_what_a_rename_holds_and_it_goes_on(root: str) -> None:
+    """It was held up before its first step, and taken for cut off."""
+
+    def clean() -> None:
+        put(og.open(root), "b", branch="old")
+        og.open(root).cleanup(keep=1)
+        assert _holds(root) == []
+
+    at(Failpoint.BRANCH_DELETE_BEFORE_CLOSE, clean)
+    at(Failpoint.BRANCH_DELETE_AFTER_CLOSE, lambda: _clean(root))
+    _rename(root)
+    assert names(root, branch="new") == ["a", "b"]
+    assert _holds(root) == []
+    assert_sound(root)
+
+
+def test_a_cleanup_lets_go_of_what_a_rename_holds_that_finds_nothing_new(root: str) -> None:
+    at(Failpoint.BRANCH_DELETE_BEFORE_CLOSE, lambda: _clean(root))
+    at(Failpoint.BRANCH_DELETE_AFTER_CLOSE, lambda: _clean(root))
+    _rename(root)
+    assert names(root, branch="new") == ["a"]
+    assert _holds(root) == []
+    assert_sound(root)
+
+
+def test_the_same_rename_after_two_that_were_cut_off_brings_back_all_that_the_branch_had(root: str) -> None:
+    _cut_off(root, "branch.rename.after_hold")
+    put(og.open(root), "b", branch="old")
+    _cut_off(root, "branch.rename.after_delete")
+    _clean(root)
+    _clean(root)
+    _rename(root)
+    assert names(root, branch="new") == ["a", "b"]
+    assert _holds(root) == []
+    assert_sound(root)

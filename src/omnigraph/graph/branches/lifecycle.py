@@ -146,7 +146,7 @@ def _check_origin(truth: Truth, name: str, origin: CommitRecord) -> None:
     stored = truth.refs.read(parent) if parent != MAIN else None
     if stored is None or stored.ref is None or stored.ref.incarnation != origin.incarnation:
         return  # main is never deleted; what a deleted branch had can be begun from as long as it is there
-    if stored.ref.deleting:
+    if stored.ref.deleting and not truth.is_closed(stored.ref):
         raise Contention(
             f"branch {name!r} was not made: {parent!r}, which it was to begin from, is being deleted or "
             f"rebased (if nobody is at it any more, restore {parent!r})",
@@ -176,7 +176,7 @@ def delete_branch(
     name: str,
     actor: str | None,
     merged: BranchState | None = None,
-    message: str | None = None,
+    renamed: str | None = None,
 ) -> None:
     """Delete a branch: its chain is closed, so that a racing writer loses cleanly, then its name is freed.
 
@@ -184,7 +184,8 @@ def delete_branch(
     reads the mark, puts a record onto the chain, and then takes the mark away: the record comes after that
     state, so whoever closes meets it.
     With `merged` it is deleted only as long as it is that branch and has nothing but what it had then.
-    The record that ends it has the message.
+    With `renamed`, the message of the record that ends it, it is also not deleted when that was called off
+    since `merged` was read.
     """
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
@@ -209,7 +210,8 @@ def delete_branch(
         _must_be_childless(truth, ref, mark, "deleted")
         hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
         try:
-            closing = _close(truth, state, mark, actor, merged.head.content if merged else None, message)
+            since = merged if merged is not None and renamed is not None else state
+            closing = _close(truth, since, mark, actor, merged.head.content if merged else None, renamed)
         except OutcomeUnknown:
             if not truth.is_named(ref):
                 return  # its chain was closed, by this one or by another
@@ -243,14 +245,17 @@ def _is_same(state: BranchState, merged: BranchState) -> bool:
 
 
 def _close(
-    truth: Truth, state: BranchState, mark: str, actor: str | None, content: str | None, message: str | None
+    truth: Truth, state: BranchState, mark: str, actor: str | None, content: str | None, renamed: str | None
 ) -> CommitRecord | None:
     """Close the chain of a marked branch; the mark does not stay when others do not let that happen."""
     closing = None
     with suppress(Contention):
-        closing = close_chain(truth, state, actor, content, message)
+        closing = close_chain(truth, state, actor, content, renamed)
     if closing is None:
         truth.refs.unmark(state.ref, {mark})
+        if renamed is not None:
+            branch = state.ref.name
+            raise Contention(f"branch {branch!r} has changed since it was held to be renamed", branch=branch)
     return closing
 
 

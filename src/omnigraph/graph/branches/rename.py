@@ -5,11 +5,15 @@ from before the first step until the branch stands again, whatever cleanups run 
 tag of its own, and lets go of nothing before it knows that the branch stands. The record that ends the
 branch's chain says that it was renamed and to what: so whoever comes across a rename that was cut off can
 tell it from a delete, and the same rename again goes on (so does `restore` of the old name).
+
+A rename that was cut off before it has ended the chain holds the commit for nothing. A cleanup lets go of it
+after it has put a record onto the chain, which comes after what the rename has seen before it held: so one
+that was only held up finds it, and begins again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -25,16 +29,18 @@ from omnigraph.base.errors import (
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch
-from omnigraph.graph.branches.unfinished import await_maker
+from omnigraph.graph.branches.unfinished import await_maker, put_call_off
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.chain_ends import RESTORED
 from omnigraph.graph.publish.races import MAX_RESTARTS
 
 RENAMES = "__rename/"
 """How the names of the hidden tags begin."""
+_RENAMED_TO = "renamed to "
 _DIGEST_LETTERS = 32
 
 
@@ -73,6 +79,32 @@ def release_finished(truth: Truth, tags: Sequence[StoredTag], refs: Sequence[Bra
     for tag in tags:
         if tag.name.startswith(RENAMES) and chain_of_hold(tag.name) in standing:
             _release(truth, tag.name)
+
+
+def call_off_renames(
+    truth: Truth, tags: Sequence[StoredTag], refs: Sequence[BranchRef], grace: float
+) -> bool:
+    """Let go of branches that renames have held for longer than a grace period and have not ended.
+
+    Returns whether one was let go of.
+    """
+    oldest = clock.current().now_us() - int(grace * 1e6)
+    standing = {ref.incarnation: ref for ref in refs if not ref.making}
+    held = [tag for tag in tags if tag.name.startswith(RENAMES) and tag.created_at <= oldest]
+    over = [tag for tag in held if _is_called_off(truth, chain_of_hold(tag.name), standing)]
+    for tag in over:
+        _release(truth, tag.name)
+    return bool(over)
+
+
+def _is_called_off(truth: Truth, chain: str, standing: Mapping[str, BranchRef]) -> bool:
+    """Keep renames from ending a chain that they hold; say whether none has, and none can any more."""
+    if chain in standing:
+        return put_call_off(
+            truth, standing[chain], RESTORED, None, "a rename that did not go on was called off"
+        )
+    closing = truth.newest_of(chain)
+    return closing is not None and closing.closed and not _was_renamed_at_all(closing)
 
 
 def _release_finished(truth: Truth, tags: Sequence[StoredTag]) -> None:
@@ -114,27 +146,30 @@ def _delete(truth: Truth, old: str, new: str, state: BranchState, actor: str | N
     Whether it was deleted, and for what, is told by the record that ends its chain, whoever has put it, and
     not by an answer. When that cannot be read the branch stays held.
     """
+    refused: OmniError | None = None
     try:
         delete_branch(truth, old, actor, state, _renamed_to(new))
     except OmniError as error:
-        ended = truth.newest_of(state.ref.incarnation)
-        return None if ended is not None and was_renamed(ended, new) else error
-    return None
+        refused = error
+    ended = truth.newest_of(state.ref.incarnation)
+    if ended is not None and was_renamed(ended, new):
+        return None
+    return refused or Contention(f"branch {old!r} was ended by another while it was renamed", branch=old)
 
 
 def _go_on(truth: Truth, old: str, new: str, holds: Sequence[StoredTag], actor: str | None) -> None:
     """Finish a rename that was cut off, unless it never deleted the branch and another has since."""
-    for tag in holds:
+    for tag in reversed(holds):  # the newest try first: the branch has gone on since older ones
         incarnation = chain_of_hold(tag.name)
-        closing = truth.newest_of(incarnation)
-        if closing is not None and not was_renamed(closing, new):
-            _release(truth, tag.name)
+        closing, head = truth.newest_of(incarnation), truth.chains.at(tag.ref)
+        if closing is not None and not (was_renamed(closing, new) and closing.content == head.content):
+            _release(truth, tag.name)  # it was not this try that ended the branch
             continue
         stored = truth.refs.read(old)
         last = stored.last_branch if stored is not None else None
         if last is None or last.incarnation != incarnation:
             last = BranchRef(old, incarnation, None)
-        _bring_back(truth, old, new, _Ended(last, truth.chains.at(tag.ref)), actor)
+        _bring_back(truth, old, new, _Ended(last, head), actor)
         _release_finished(truth, holds)
         return
     raise NotFound(f"there is no branch {old!r}", branch=old)
@@ -178,12 +213,16 @@ def _is_finished(truth: Truth, name: str, chain: str) -> bool:
 
 
 def _renamed_to(new: str) -> str:
-    return f"renamed to {new!r}"
+    return f"{_RENAMED_TO}{new!r}"
 
 
 def was_renamed(closing: CommitRecord, new: str) -> bool:
     """Return whether a record has ended a branch because it got another name."""
     return closing.closed and closing.message == _renamed_to(new)
+
+
+def _was_renamed_at_all(closing: CommitRecord) -> bool:
+    return closing.closed and (closing.message or "").startswith(_RENAMED_TO)
 
 
 def _holds_of(old: str, new: str) -> str:
@@ -193,11 +232,11 @@ def _holds_of(old: str, new: str) -> str:
 
 
 def _find_holds(truth: Truth, old: str, new: str) -> list[StoredTag]:
-    """Return the tags of renames from one name to another that were cut off, or that others are at."""
+    """Return the tags of renames that were cut off, or that others are at, oldest first."""
     begins = _holds_of(old, new)
     names = [layout.branch_of(info.path) for info in layout.own(truth.store.list(layout.TAGS))]
     found = [truth.tags.find(name) for name in names if name.startswith(begins)]
-    return [tag for tag in found if tag is not None]
+    return sorted((tag for tag in found if tag is not None), key=lambda tag: tag.name.rsplit("/", 1)[1])
 
 
 def _release(truth: Truth, hold: str) -> None:

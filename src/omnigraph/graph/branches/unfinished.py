@@ -53,13 +53,19 @@ def call_off(truth: Truth, stored: StoredRef, operation: str, actor: str | None)
     record that is put now, after the mark was read, stops it, whether it lives or not.
     """
     assert stored.ref is not None
-    state = truth.state_of(stored.ref)
+    off = put_call_off(truth, stored.ref, operation, actor, "what would have ended the branch was called off")
+    if off:
+        truth.refs.unmark(stored.ref, stored.ref.marks)
+    return off
+
+
+def put_call_off(truth: Truth, ref: BranchRef, operation: str, actor: str | None, message: str) -> bool:
+    """Put a record onto a chain that nobody steps over who would end it as they have seen it before."""
+    state = truth.state_of(ref)
     state = replace(state, head=truth.refresh(state).head)
-    plan = note_plan(state, operation, actor, "what would have ended the branch was called off")
+    plan = note_plan(state, operation, actor, message)
     with suppress(Contention):
-        if isinstance(publish(truth, plan, state, retries=0), Published):
-            truth.refs.unmark(stored.ref, stored.ref.marks)
-            return True
+        return isinstance(publish(truth, plan, state, retries=0), Published)
     return False
 
 

@@ -17,7 +17,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import CorruptState
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.settings import Settings
-from omnigraph.graph.branches.rename import release_finished
+from omnigraph.graph.branches.rename import call_off_renames, release_finished
 from omnigraph.graph.branches.unfinished import finish_branches
 from omnigraph.graph.maintenance.cleanup.dropping import Dropped, Dropping
 from omnigraph.graph.maintenance.cleanup.fences import put_fences
@@ -121,7 +121,7 @@ class _CleanupRun:
         newest = self.truth.condemned.newest()
         found = survey(self.truth)
         now = self._storage_time()
-        if not self.request.dry_run and release_unrenewed(self.truth, self.settings, now, found.look.tags):
+        if not self.request.dry_run and self._let_go(found.look, now):
             newest, found = self.truth.condemned.newest(), survey(self.truth)
         if not self.request.dry_run:
             release_finished(self.truth, found.look.tags, found.look.refs)
@@ -158,6 +158,11 @@ class _CleanupRun:
             records_resting=leftovers.resting,
             schemas_removed=len(leftovers.schemas) if removed else 0,
         )
+
+    def _let_go(self, seen: LiveNames, now: datetime) -> bool:
+        """Remove what long writes and renames hold that do not go on; return whether there was any."""
+        unrenewed = release_unrenewed(self.truth, self.settings, now, seen.tags)
+        return call_off_renames(self.truth, seen.tags, seen.refs, self.grace) or unrenewed
 
     def _newest_fence(self, found: Survey, newest: int) -> int:
         """Return the number of the newest cleanup, by the lists before the survey and by the survey."""
