@@ -38,6 +38,7 @@ from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.table_files import table_files
 from omnigraph.storage.files.copying import Content, side_by_side, transfer
+from omnigraph.storage.objects.lost_answers import put_over
 
 _MAX_VIEWS = 8
 _log = logging.getLogger("omnigraph")
@@ -169,7 +170,9 @@ class _BackupRun:
             )
         self._verify(manifest)
         hit(Failpoint.BACKUP_BEFORE_MANIFEST)
-        self.target.store.create(manifest_path(manifest.id), manifest.encode())
+        put_over(
+            self.target.store, manifest_path(manifest.id), manifest.encode(), None
+        )  # nobody else has its id
         hit(Failpoint.BACKUP_AFTER_MANIFEST)
         return manifest
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 
 from omnigraph.base.errors import MergeConflicts, NotMergeable, OmniError
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.base.ids import new_ulid
 from omnigraph.base.plain import to_full_object
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.merge.run import Merge, run_merge
@@ -41,7 +42,7 @@ def merge_proposal(
         begun = _begin(context, id, request, approvals_by_policy, flight)
         if isinstance(begun, Merge):
             return begun
-        facts, key = fold(begun.stored), begun.stored.events[-1].facts["key"]
+        facts, key = fold(begun.read.stored), begun.key
         work = ProposalMerge(
             context.core, facts, run_checks, approvals_by_policy, lambda: _still_merging(context, id, key)
         )
@@ -55,12 +56,18 @@ def merge_proposal(
     return replace(merged, branch_deleted=True)
 
 
-def _merge(
-    context: ProposalContext, begun: ReadProposal, work: ProposalMerge, request: CommitRequest
-) -> Merge:
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A merge that has begun: the proposal as it was then, and the key of the attempt."""
+
+    read: ReadProposal
+    key: str
+
+
+def _merge(context: ProposalContext, begun: _Begun, work: ProposalMerge, request: CommitRequest) -> Merge:
     """Carry out a merge that has begun, and add how it has ended."""
     try:
-        merged = run_merge(context.core, work, fold(begun.stored).source, request)
+        merged = run_merge(context.core, work, fold(begun.read.stored).source, request)
     except OmniError as error:
         if not may_have_landed(error):
             _end(context, begun, error)
@@ -83,7 +90,7 @@ def _merge(
 
 def _begin(
     context: ProposalContext, id: str, request: CommitRequest, approvals_by_policy: int, flight: ExitStack
-) -> ReadProposal | Merge:
+) -> _Begun | Merge:
     """Say that a merge begins, so that nobody decides anything meanwhile; refuse what cannot be merged yet.
 
     It is `flight` that tells others in this process that the merge lives.
@@ -98,15 +105,15 @@ def _begin(
         if facts.state != "open":
             raise closed_error(facts)
         _refuse_early(context, facts, approvals_by_policy)
-        key = f"proposal/{id}/{len(read.stored.events)}"
+        key = f"proposal/{id}/{new_ulid()}"
         told = {"key": key, "incarnation": request.incarnation, "owner": list(astuple(this_process()))}
-        with ExitStack() as mine:
+        with ExitStack() as mine:  # under a key that no other try has: who loses takes back only his own
             mine.enter_context(in_flight(key))
             started = context.stored.add(read, context.make_event(EventKind.MERGE_STARTED, told))
             if started is not None:
                 flight.push(mine.pop_all())
                 hit(Failpoint.PROPOSAL_AFTER_START)
-                return started
+                return _Begun(started, key)
     raise not_mergeable(fold(context.stored.read(id).stored), [Reason("busy", "others kept changing it")])
 
 
@@ -151,18 +158,18 @@ def _given_up_error(facts: ProposalFacts) -> NotMergeable:
     return not_mergeable(facts, [Reason("given_up", "others have taken this merge for dead")])
 
 
-def _end(context: ProposalContext, started: ReadProposal, error: OmniError) -> None:
+def _end(context: ProposalContext, begun: _Begun, error: OmniError) -> None:
     told: dict[str, object] = {"why": error.code}
     if isinstance(error, NotMergeable):
         told |= {"reasons": error.details["reasons"], "checks": error.details["checks"]}
     if isinstance(error, MergeConflicts):
         told["conflicts"] = len(error.conflicts)
-    _note(context, started, EventKind.MERGE_ENDED, told)
+    _note(context, begun, EventKind.MERGE_ENDED, told)
 
 
 def _note(
     context: ProposalContext,
-    started: ReadProposal,
+    begun: _Begun,
     kind: EventKind,
     told: dict[str, object],
     is_sure: bool = False,
@@ -172,12 +179,12 @@ def _note(
     Returns what the proposal is when nothing was added: others have ended this attempt, and perhaps begun
     another. What is sure is added all the same, unless they have said it.
     """
-    read, key = started, started.stored.events[-1].facts["key"]
+    read = begun.read
     for _ in range(MAX_LOST_RACES):
         facts = fold(read.stored)
-        if facts.merged is not None or not (is_sure or _is_at(facts, key)):
+        if facts.merged is not None or not (is_sure or _is_at(facts, begun.key)):
             return facts
         if context.stored.add(read, context.make_event(kind, told)) is not None:
             return None
-        read = context.stored.read(started.stored.id)
+        read = context.stored.read(read.stored.id)
     return None

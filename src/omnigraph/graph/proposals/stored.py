@@ -18,6 +18,8 @@ from omnigraph.storage.objects.lost_answers import put_over
 
 _SHORTEST_BEGINNING = 6
 _READ_AT_ONCE = 64
+_FIT_ALWAYS = (EventKind.MERGE_GIVEN_UP, EventKind.MERGE_ENDED, EventKind.MERGED, EventKind.CLOSED)
+"""What ends something is added to a full proposal as well: otherwise nobody could end it."""
 _log = logging.getLogger("omnigraph")
 
 
@@ -53,8 +55,14 @@ class StoredProposals:
     def add(self, read: ReadProposal, event: StoredEvent) -> ReadProposal | None:
         """Add an event to a proposal as it was read; None when others have added one since."""
         stored = replace(read.stored, events=(*read.stored.events, event))
-        etag = put_over(self._store, layout.proposal_path(stored.id), self._encode(stored), read.etag)
-        return None if etag is None else ReadProposal(stored, etag)
+        data = stored.encode() if event.kind in _FIT_ALWAYS else self._encode(stored)
+        etag = put_over(self._store, layout.proposal_path(stored.id), data, read.etag)
+        if etag is not None:
+            return ReadProposal(stored, etag)
+        # Perhaps it was added, the answer was lost, and others have added to it: a proposal only grows.
+        now = self.read(stored.id)
+        then = replace(now.stored, events=now.stored.events[: len(stored.events)])
+        return now if then.encode() == data else None
 
     def find_id(self, name: str) -> str:
         """Return the id that a user means: a whole one, or the beginning of one alone."""
