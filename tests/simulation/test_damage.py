@@ -65,9 +65,9 @@ def _is_told(path: str, found: list[tuple[str, str]]) -> bool:
     """Say whether the loss of a whole control object is told, by what it leaves behind."""
     codes, named = {code for code, _ in found}, {where for _, where in found}
     if path.startswith("__manifest/branches/"):
-        return "branch_lost" in codes  # by its chain
-    if path.startswith(("__manifest/tags/", "__manifest/names/", "__manifest/hints/")):
-        return True  # a tag or note that is gone is like one that never was, and a hint is only one
+        return bool(codes & {"branch_lost", "ref_lost"})  # by its chain, or the note of its name
+    if path.startswith(tuple(f"__manifest/{kind}/" for kind in ("tags", "names", "hints", "proposals"))):
+        return True  # what others name is gone like what never was, and a hint is only one
     return path in named
 
 

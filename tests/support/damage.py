@@ -18,7 +18,7 @@ node Tag { name: String @key  hue: I32? }
 edge Links: Doc -> Doc { weight: F64? }
 edge Has: Doc -> Tag
 """
-BRANCH, TAG = "dev", "v1"
+BRANCH, TAG, RENAMED = "dev", "v1", "late"
 CONTROL, TABLES = "__manifest", ("nodes", "edges")
 
 
@@ -40,6 +40,12 @@ def make_varied(root: Path) -> None:
     graph.optimize()
     graph.mutate("query q() { update Doc set { rank: 50 } where rank = 5 }")
     graph.mutate('query q() { delete Doc where slug = "d8" }')
+    graph.queries.apply({"hues": "query hues() { match { $t: Tag } return { $t.hue as h } order { h } }"})
+    graph.branches.protect(BRANCH, approvals=2)
+    graph.proposals.create("side", into=BRANCH, title="proposed")
+    graph.branches.create("old")
+    graph.mutate('query q() { insert Tag { name: "old" } }', branch="old")
+    graph.branches.rename("old", RENAMED)
 
 
 def _docs(first: int, end: int) -> list[dict[str, Any]]:
@@ -111,6 +117,7 @@ def read_everything(root: str) -> dict[str, tuple[str, Any]]:
         views: dict[str, Callable[[], Any]] = {
             "main": graph.snapshot,
             BRANCH: lambda: graph.snapshot(BRANCH),
+            RENAMED: lambda: graph.snapshot(RENAMED),
             TAG: lambda: graph.snapshot(tag=TAG),
             **{f"version {number}": _at(graph, number) for number in (2, 4, 5)},
         }
@@ -119,7 +126,17 @@ def read_everything(root: str) -> dict[str, tuple[str, Any]]:
     for place, view in views.items():
         for name, ask in _questions(graph):
             found[f"{name} at {place}"] = _answered(lambda view=view, ask=ask: ask(view()))  # type: ignore[misc]
+    found["stored query"] = _answered(lambda: graph.queries.show("hues").text)
+    found["protection"] = _answered(lambda: repr(graph.branches.info(BRANCH).protection))
+    found["proposal"] = _answered(lambda: repr(_read_proposal(graph)))
     return found
+
+
+def _read_proposal(graph: Any) -> Any:
+    """Return the one proposal, as it is told to those who ask for it by its id."""
+    for path in (Path(graph.uri) / CONTROL / "proposals").glob("*"):
+        return graph.proposals.show(path.stem)
+    raise og.NotFound("the proposal is gone")
 
 
 def _at(graph: Any, version: int) -> Callable[[], Any]:

@@ -22,7 +22,7 @@ edge Knows: Person -> Person
 """
 WIDER = SCHEMA.replace("age: I64?", "age: I64?\n    city: String?")
 State = dict[str, Any]
-"""What a graph says: by branch, its rows and its commits; by tag, its commit."""
+"""What a graph says: by branch, its rows and its commits; by tag, its commit; queries and proposals."""
 
 
 def state_of(graph: Any) -> State:
@@ -32,7 +32,12 @@ def state_of(graph: Any) -> State:
         seen = graph.snapshot(name)
         rows = {info.key: _rows(seen.table(info.key).scan()) for info in seen.tables}
         branches[name] = (rows, [commit.id for commit in graph.commits.list(name)])
-    return {"branches": branches, "tags": {tag.name: tag.commit for tag in graph.tags.list()}}
+    return {
+        "branches": branches,
+        "tags": {tag.name: tag.commit for tag in graph.tags.list()},
+        "queries": [query.name for query in graph.queries.list()],
+        "proposals": {item.id: item.state for item in graph.proposals.list()},
+    }
 
 
 def _rows(table: Any) -> list[str]:
@@ -62,6 +67,18 @@ def steps(graph: Any, folder: Path) -> dict[str, Callable[[], object]]:
         "schema": lambda: graph.schema.apply(WIDER),
         "optimize": graph.optimize,
         "delete branch": lambda: graph.branches.delete("work"),
+        "another branch": lambda: graph.branches.create("side"),
+        "on that branch": lambda: graph.mutate(
+            'query q() { insert Person { name: "sue", age: 7 } }', branch="side"
+        ),
+        "rename": lambda: graph.branches.rename("side", "late"),
+        "queries": lambda: graph.queries.apply(
+            {"all": "query all() { match { $p: Person } return { $p.name } }"}
+        ),
+        "protect": lambda: graph.branches.protect("main", approvals=0),
+        "propose": lambda: graph.proposals.create("late", title="late"),
+        "merge what is proposed": lambda: graph.proposals.merge(graph.proposals.list()[0].id),
+        "unprotect": lambda: graph.branches.unprotect("main"),
         "cleanup": lambda: graph.cleanup(keep=3),
         "after": lambda: graph.mutate('query q() { insert Person { name: "zoe", age: 3, city: "Rome" } }'),
     }

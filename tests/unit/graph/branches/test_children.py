@@ -61,3 +61,13 @@ def test_repair_names_damaged_notes_claims_and_lists(graph: og.Graph) -> None:
     assert {item.code: item.where for item in repaired.findings if item.severity == "damage"} == {
         code: str(path.relative_to(graph.uri)) for code, path in damaged.items()
     }
+
+
+def test_a_note_that_is_lost_is_told_and_made_again(graph: og.Graph) -> None:
+    (note,) = Path(graph.uri).glob("__manifest/forks/*/*.json")
+    note.unlink()
+    (told,) = og.open(graph.uri).repair().findings
+    assert (told.code, told.where, told.severity) == ("note_lost", str(note.relative_to(graph.uri)), "damage")
+    assert og.open(graph.uri).repair(confirm=True).ok
+    with pytest.raises(BranchInUse, match="kid"):
+        og.open(graph.uri).branches.delete("dev")

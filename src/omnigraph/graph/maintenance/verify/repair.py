@@ -7,11 +7,13 @@ from contextlib import suppress
 from datetime import timedelta
 
 from omnigraph.base.errors import CorruptState, OmniError
+from omnigraph.graph.branches.children import note_child
 from omnigraph.graph.branches.unfinished import finish_branches
 from omnigraph.graph.maintenance.verify.lost_names import put_right
 from omnigraph.graph.maintenance.verify.repair_report import Findings, Repair
 from omnigraph.graph.maintenance.verify.scrub import LostSums, Progress
 from omnigraph.graph.maintenance.verify.verify_history import History, verify_history
+from omnigraph.graph.maintenance.verify.verify_notes import NOTE_LOST
 from omnigraph.graph.maintenance.verify.verify_rows import verify_rows
 from omnigraph.graph.maintenance.verify.verify_tables import verify_tables
 from omnigraph.graph.manifest import layout
@@ -65,6 +67,10 @@ def _put_names_right(core: Core, history: History, findings: Findings) -> None:
     for name in history.lost:
         if put_right(core.truth, name):
             findings.note_fixed(name.code, name.where)
+    for ref in history.unnoted:
+        if ref.fork is not None:
+            note_child(core.truth, ref.fork.incarnation, ref.incarnation, ref.name)
+            findings.note_fixed(NOTE_LOST, layout.fork_path(ref.fork.incarnation, ref.incarnation))
 
 
 def _mend(core: Core, findings: Findings) -> None:

@@ -22,7 +22,7 @@ from omnigraph.graph.maintenance.verify.verify_names import (
     verify_renames,
     verify_unnamed,
 )
-from omnigraph.graph.maintenance.verify.verify_notes import verify_notes
+from omnigraph.graph.maintenance.verify.verify_notes import verify_children, verify_notes
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.lineage import Ancestry
@@ -58,6 +58,8 @@ class History:
     """What holds branches that are being renamed."""
     lost: list[LostName] = field(default_factory=list)
     """Names of branches that repair can put right."""
+    unnoted: list[BranchRef] = field(default_factory=list)
+    """Branches of which nothing notes any more that they were forked from another."""
 
     def is_head(self, record: CommitRecord) -> bool:
         """Return whether a record is the newest of a branch."""
@@ -98,6 +100,7 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
     named += _verify_plans(truth, lease_seconds, findings)
     _verify_quarantine(truth, findings)
     verify_notes(truth.store, findings)
+    found.unnoted = verify_children(truth, names.refs, findings)
     _verify_named(Listing.of(truth, stored, live), found, named, findings)
     return found
 

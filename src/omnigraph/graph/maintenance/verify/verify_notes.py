@@ -10,6 +10,8 @@ from omnigraph.graph.maintenance.verify.repair_report import Findings
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import decode_list
+from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.write.keys import decode_claim
 from omnigraph.storage.objects import ObjectStore
 
@@ -19,6 +21,7 @@ def decode_as_it_is(data: bytes, path: str) -> object:
     return stored_format.decode(data, path, "proposal", dict)
 
 
+NOTE_LOST = "note_lost"
 _NOTES_PER_READ = 256
 _NOTE_KINDS: tuple[tuple[str, str, Callable[[bytes, str], object], str], ...] = (
     (
@@ -66,6 +69,24 @@ def verify_notes(store: ObjectStore, findings: Findings) -> None:
     for folder, code, decode, advice in _NOTE_KINDS:
         for path, error in _unreadable(store, notes.get(folder, []), decode):
             findings.add(code, path, error, advice)
+
+
+def verify_children(truth: Truth, refs: Iterable[BranchRef], findings: Findings) -> list[BranchRef]:
+    """Tell the branches of which nothing says that they were forked from another, and return them."""
+    forked = [(ref, ref.fork.incarnation) for ref in refs if ref.fork is not None]
+    forked = [(ref, parent) for ref, parent in forked if parent != truth.stamp.main]
+    paths = [layout.fork_path(parent, ref.incarnation) for ref, parent in forked]
+    lost = []
+    for (ref, _), path, data in zip(forked, paths, truth.store.get_many(paths), strict=True):
+        if data is None:
+            findings.add(
+                NOTE_LOST,
+                path,
+                f"nothing notes any more what branch {ref.name!r} was forked from, which could be deleted",
+                "repair with confirm notes it again",
+            )
+            lost.append(ref)
+    return lost
 
 
 def _unreadable(
