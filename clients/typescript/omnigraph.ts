@@ -580,9 +580,9 @@ export class OmniGraphClient {
     return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/diff/summary`, { "from": given.from, "to": given.to, "kinds": given.kinds, "types": given.types, "ops": given.ops, "counts": given.counts }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
-  /** Return what a branch committed after a cursor. */
-  async pollChanges(given: { graph: string; branch?: string | null; cursor?: string | null; start?: string | null; pageToken?: string | null; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; limit?: number | null; maxBytes?: number | null; commits?: number | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/changes`, { "branch": given.branch, "cursor": given.cursor, "start": given.start, "page_token": given.pageToken, "kinds": given.kinds, "types": given.types, "ops": given.ops, "limit": given.limit, "max_bytes": given.maxBytes, "commits": given.commits }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  /** Return what a branch committed after a cursor; with `events` also what has happened to proposals. */
+  async pollChanges(given: { graph: string; branch?: string | null; cursor?: string | null; start?: string | null; pageToken?: string | null; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; limit?: number | null; maxBytes?: number | null; commits?: number | null; events?: ("commits" | "proposals")[] | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/changes`, { "branch": given.branch, "cursor": given.cursor, "start": given.start, "page_token": given.pageToken, "kinds": given.kinds, "types": given.types, "ops": given.ops, "limit": given.limit, "max_bytes": given.maxBytes, "commits": given.commits, "events": given.events }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Send every entity of a branch's head, then the cursor from which the feed continues. */

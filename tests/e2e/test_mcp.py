@@ -111,6 +111,8 @@ async def call_every_tool(ada: Agent, seven: Agent) -> set[str]:
     )
     assert put_back["commit"] is not None
     assert (await do(ada, "branches", name="work"))["described"]["ahead"] == 5
+    seen = await do(ada, "changes", branch="work")
+    assert (seen["commits"], seen["events"]) == ([], [])
     await call_every_tool_on_a_branch(do, ada, seven, made["commit"])
     assert (await do(ada, "branches"))["branches"] == ["main", "work"]
     asked = {"source": "work", "title": "one more", "idempotency_key": "p", "metadata": why["metadata"]}
@@ -126,6 +128,10 @@ async def call_every_tool(ada: Agent, seven: Agent) -> set[str]:
     assert (await do(ada, "show_proposal", id=one))["mergeable"]["mergeable"] is False
     assert (await do(ada, "approve_proposal", id=one))["proposal"]["approvals"][0]["actor"] == "act-ada"
     await do(seven, "resolve_proposal", id=one, resolutions=[{"take": "theirs"}])
+    news = await do(ada, "changes", branch="work", since=seen["resume"], limit=2)
+    assert [event["kind"] for event in news["events"]] == ["created", "commented"] and not news["caught_up"]
+    more = await do(ada, "changes", branch="work", since=news["resume"])
+    assert [event["kind"] for event in more["events"]] == ["changes_requested", "approved", "resolved"]
     assert (await do(seven, "close_proposal", id=one))["proposal"]["state"] == "closed"
     await do(seven, "close_proposal", id=one, reopen=True)
     await do(seven, "create_branch", name="other")

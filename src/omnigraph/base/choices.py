@@ -28,3 +28,6 @@ def refuse_branch_and_start(branch: object, start: object) -> None:
     """Refuse to begin a history at a branch and at a commit at once."""
     if branch is not None and start is not None:
         raise BadInput("give a branch or a commit to start from, not both")
+
+
+FeedEvents: TypeAlias = Literal["commits", "proposals"]

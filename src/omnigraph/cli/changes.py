@@ -23,8 +23,8 @@ from omnigraph.cli.session import AsJson, Branch, Uri, UriOption, report_errors,
 
 if TYPE_CHECKING:
     import omnigraph as og
-    from omnigraph.graph.changes.feed.feed import FeedPage
     from omnigraph.graph.changes.model import Change, SchemaChange
+    from omnigraph.sdk.proposals.events import ChangePage
 
 app = typer.Typer(help="Follow what is committed.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -127,6 +127,9 @@ def poll(
     types: Types = None,
     ops: Ops = None,
     limit: Limit = None,
+    proposals: Annotated[
+        bool, typer.Option("--proposals", help="Also what has happened to proposals from it or into it.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a branch has committed since a cursor."""
@@ -141,6 +144,7 @@ def poll(
             types=types or None,
             ops=as_typed(ops) or None,
             limit=limit,
+            events=("commits", "proposals") if proposals else None,
         )
         print_json(page.to_json()) if as_json else _show_page(page, graph)
 
@@ -172,7 +176,10 @@ def baseline(
             print_text(f"wrote commit {done.snapshot_commit_id} to {done.path}\ncursor {done.resume_cursor}")
 
 
-def _show_page(page: FeedPage, graph: og.Graph) -> None:
+def _show_page(page: ChangePage, graph: og.Graph) -> None:
+    if page.proposals:
+        rows = [(item.proposal, item.at, item.actor, item.kind) for item in page.proposals]
+        print_table(("proposal", "when", "who", "what"), rows)
     for block in page.blocks:
         cause = block.cause
         print_text(_describe(cause.commit_id, cause.branch, cause.actor, cause.operation))

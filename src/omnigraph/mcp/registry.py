@@ -17,6 +17,7 @@ from omnigraph.mcp.pages import cut_down
 from omnigraph.mcp.source import ToolCaller
 from omnigraph.mcp.tools.branches import branch_tools
 from omnigraph.mcp.tools.entities import entity_tools
+from omnigraph.mcp.tools.feed import feed_tools
 from omnigraph.mcp.tools.history import history_tools
 from omnigraph.mcp.tools.meta import FIND_TOOL, meta_tools
 from omnigraph.mcp.tools.migrations import migration_tools
@@ -31,7 +32,7 @@ from omnigraph.mcp.validate import check_arguments
 
 _SHOWN_NAME = 100
 _PARTS = (
-    *(read_tools, entity_tools, history_tools, write_tools, migration_tools),
+    *(read_tools, entity_tools, history_tools, feed_tools, write_tools, migration_tools),
     *(branch_tools, tag_tools, same_tools, proposal_tools),
 )
 

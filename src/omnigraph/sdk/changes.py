@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from omnigraph.base.choices import ChangeOp, EntityKind
+from omnigraph.base.choices import ChangeOp, EntityKind, FeedEvents
 from omnigraph.execution.export.export import choose_types, export_records, record_line
 from omnigraph.graph.changes.blocks import join_pages
-from omnigraph.graph.changes.feed.feed import Feed, FeedPage
+from omnigraph.graph.changes.feed.feed import Feed
 from omnigraph.graph.changes.model import ChangeBlock, ChangeFilter
+from omnigraph.graph.changes.paging import DEFAULT_CHANGES
 from omnigraph.graph.changes.replay import replay
-from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.jobs.replay import ReplayWriter
+from omnigraph.sdk.proposals.events import ChangePage, add_proposals, split_token, wants_proposals
 from omnigraph.storage.files.outputs import local_path, whole_file
+
+if TYPE_CHECKING:
+    from omnigraph.sdk.reading import ReadableGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Baseline:
 class Changes:
     """The changes of a graph's branches, as they happen."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: ReadableGraph) -> None:
         self._graph = graph
 
     def poll(
@@ -47,11 +51,29 @@ class Changes:
         limit: int | None = None,
         max_bytes: int | None = None,
         commits: int | None = None,
-    ) -> FeedPage:
-        """Return what a branch committed after a cursor, or from `start`: now, beginning, after:<commit>."""
+        events: Sequence[FeedEvents] | None = None,
+    ) -> ChangePage:
+        """Return what a branch committed after a cursor, or from `start`: now, beginning, after:<commit>.
+
+        With `events=("commits", "proposals")` the page also has what has happened to proposals from the
+        branch or into it, and its cursor stands in both.
+        """
         self._graph._allow("read", self._graph._own(branch))
+        has_proposals = wants_proposals(events)
+        place, seen = split_token(cursor, has_proposals)
+        token, seen_inside = split_token(page_token, has_proposals)
         feed = self._feed(branch, ChangeFilter.of(kinds, types, ops))
-        return feed.poll(cursor, start, page_token, limit, max_bytes, commits)
+        most = DEFAULT_CHANGES if limit is None else limit
+        happened = None
+        if has_proposals:
+            from omnigraph.sdk.proposals.handle import Proposals
+
+            # Looked for first: what an event tells of has been committed by the time that commits are.
+            from_now = start == "now" or not (place or token or start)
+            proposals = Proposals(self._graph)
+            happened = proposals._poll_about(feed.state.ref.name, seen or seen_inside, most, from_now)
+        page = feed.poll(place, start, token, limit, max_bytes, commits)
+        return add_proposals(page, happened, most)
 
     def baseline(
         self,

@@ -428,3 +428,41 @@ def test_names_and_texts_that_mean_harm_are_data(tmp_path: Path) -> None:
             ] == "bad_input"
 
     act(story())
+
+
+def test_what_is_new_comes_whole_however_little_an_answer_holds(tmp_path: Path) -> None:
+    graph = make_graph(tmp_path / "people")
+
+    async def story() -> None:
+        async with agent_here(graph, bytes=8_192) as agent:
+            since = {"since": (await agent.call("changes"))["resume"]}
+            graph.branches.create("work")
+            proposal = None
+            for number in range(60):
+                said = f"{number} " + "because " * 60
+                graph.load([{"type": "Person", "data": {"name": f"p{number}"}}], mode="append", message=said)
+                if proposal is None:
+                    graph.mutate('query q() { insert Person { name: "w" } }', branch="work")
+                    proposal = graph.proposals.create("work", title="w").id
+                graph.proposals.comment(proposal, f"{number} " + "why " * 200)
+            people: list[str] = []
+            said_there: list[str] = []
+            for _ in range(200):
+                news = await agent.call("changes", **since, limit=50)
+                assert len(json.dumps(news)) <= 8_192
+                people += [item["id"] for block in news["commits"] for item in block["changes"]]
+                said_there += [
+                    event["facts"]["text"].split()[0] for event in news["events"] if "text" in event["facts"]
+                ]
+                since = {"since": news["resume"]}
+                if news["caught_up"]:
+                    break
+            assert people == [f"p{number}" for number in range(60)]
+            assert said_there == [str(number) for number in range(60)]
+            for wrong in ("x", "c", "", "c%%", since["since"] + "x"):
+                assert (await agent.fail("changes", since=wrong))["code"] in (
+                    "bad_input",
+                    "change_cursor_rejected",
+                ), wrong
+
+    act(story())

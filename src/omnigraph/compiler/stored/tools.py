@@ -20,7 +20,7 @@ RESERVED = frozenset(
         *("entity", "entity_history", "entity_blame", "reset_entity", "commits", "diff", "revert"),
         *("plan_schema", "apply_schema", "read_blob", "revert_actor", "cherry_pick", "find_same", "combine"),
         *("branches", "create_branch", "delete_branch", "restore_branch", "merge_branch", "rebase_branch"),
-        *("tags", "create_tag", "delete_tag"),
+        *("tags", "create_tag", "delete_tag", "changes"),
         *(
             "proposals",
             "show_proposal",

@@ -39,6 +39,11 @@ def poll_events(
     return ProposalPage(tuple(found), _write(seen))
 
 
+def find_end(context: ProposalContext) -> str:
+    """Return the cursor after all that has happened."""
+    return _write({item.id: len(item.events) for item in read_all(context, context.stored.ids())})
+
+
 def _write(seen: dict[str, int]) -> str:
     return base64.urlsafe_b64encode(zlib.compress(json.dumps(seen).encode())).decode()
 

@@ -77,6 +77,11 @@ PARAMS: JsonSchema = {
     "strings.",
 }
 TYPES = texts("Only these types.")
+OPS: JsonSchema = {
+    "type": "array",
+    "items": {"type": "string", "enum": ["insert", "update", "delete"]},
+    "description": "Only these operations.",
+}
 WHY = {"message": MESSAGE, "metadata": METADATA, "idempotency_key": KEY}
 """What every tool takes that makes a commit."""
 WHERE = {"branch": BRANCH, "snapshot": SNAPSHOT}

@@ -12,6 +12,7 @@ from omnigraph.base.choices import (
     ChangeOp,
     EntityKind,
     ExportFormat,
+    FeedEvents,
     LoadMode,
     MergeStrategy,
     OnError,
@@ -36,7 +37,6 @@ from omnigraph.graph.backup.run import Backup
 from omnigraph.graph.branches.info import BranchInfo
 from omnigraph.graph.changes.commit import CommitChanges
 from omnigraph.graph.changes.diff import DiffPage
-from omnigraph.graph.changes.feed.feed import FeedPage
 from omnigraph.graph.changes.model import Change, ChangeBlock, QueriesChange, SchemaChange
 from omnigraph.graph.entity.history import EntityChange
 from omnigraph.graph.history import Commit
@@ -59,6 +59,7 @@ from omnigraph.sdk.changes import Baseline
 from omnigraph.sdk.entities.entities import CombinedNodes
 from omnigraph.sdk.entities.entity import EdgeDirection
 from omnigraph.sdk.opening import SchemaInput
+from omnigraph.sdk.proposals.events import ChangePage
 from omnigraph.sdk.queries.handle import QueriesApply
 from omnigraph.sdk.schema import SchemaApply
 from omnigraph.storage.public_namespace import PublicNamespace
@@ -672,8 +673,12 @@ class AsyncChanges:
         limit: int | None = None,
         max_bytes: int | None = None,
         commits: int | None = None,
-    ) -> FeedPage:
-        """Return what a branch committed after a cursor, or from `start`: now, beginning, after:<commit>."""
+        events: Sequence[FeedEvents] | None = None,
+    ) -> ChangePage:
+        """Return what a branch committed after a cursor, or from `start`: now, beginning, after:<commit>.
+
+        With `events=("commits", "proposals")` the page also has what has happened to proposals from the
+        branch or into it, and its cursor stands in both."""
         ...
 
     async def stream_writer(self, *, app_id: str, branch: str | None = None) -> ReplayWriter:

@@ -20,7 +20,7 @@ from omnigraph.graph.merge.same.rules import read_rules
 from omnigraph.graph.proposals.answers import complete_answers, read_answers
 from omnigraph.graph.proposals.describe import describe_proposal
 from omnigraph.graph.proposals.events import EventKind, StoredProposal
-from omnigraph.graph.proposals.feed import poll_events
+from omnigraph.graph.proposals.feed import find_end, poll_events
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.judge import judge_proposal
 from omnigraph.graph.proposals.merge import merge_proposal
@@ -247,7 +247,20 @@ class Proposals:
 
         Events of one proposal come in their order; each comes once to who goes on from cursor to cursor.
         """
-        page = poll_events(self._context(), cursor, limit, self._may_see)
+        return self._cut(poll_events(self._context(), cursor, limit, self._may_see))
+
+    def _poll_about(self, branch: str, cursor: str | None, limit: int, from_now: bool) -> ProposalPage:
+        """Return the same about the proposals from a branch, or into it; or none, and where to go on."""
+        if from_now:
+            return ProposalPage((), find_end(self._context()))
+
+        def is_shown(facts: ProposalFacts) -> bool:
+            return branch in (facts.source, facts.into) and self._may_see(facts)
+
+        return self._cut(poll_events(self._context(), cursor, limit, is_shown))
+
+    def _cut(self, page: ProposalPage) -> ProposalPage:
+        """Return events without what of the data only those may know who see all of it."""
         if self._graph._sees_all():
             return page
         return replace_fields(page, events=tuple(replace_fields(item, facts={}) for item in page.events))

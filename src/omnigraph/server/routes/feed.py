@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Query
 from fastapi.responses import Response
 
+from omnigraph.base.choices import FeedEvents
 from omnigraph.server.answers import answer_records
 from omnigraph.server.bodies import ApplyBody
 from omnigraph.server.calls import GraphDep
@@ -31,8 +33,9 @@ def poll_changes(
     limit: PageSize = None,
     max_bytes: PageSize = None,
     commits: PageSize = None,
+    events: Annotated[list[FeedEvents] | None, Query()] = None,
 ) -> dict[str, Any]:
-    """Return what a branch committed after a cursor."""
+    """Return what a branch committed after a cursor; with `events` also what has happened to proposals."""
     page = call.open().changes.poll(
         branch=branch,
         cursor=cursor,
@@ -44,6 +47,7 @@ def poll_changes(
         limit=limit,
         max_bytes=max_bytes,
         commits=commits,
+        events=events,
     )
     data = page.to_json()
     for block, told in zip(page.blocks, data["blocks"], strict=True):

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from omnigraph.base.choices import ChangeOp, EntityKind
+from omnigraph.base.choices import ChangeOp, EntityKind, FeedEvents
 from omnigraph.execution.export.export import record_line
-from omnigraph.graph.changes.feed.feed import FeedPage
 from omnigraph.graph.changes.model import ChangeBlock, ChangeFilter
 from omnigraph.sdk.changes import Baseline, Changes
+from omnigraph.sdk.proposals.events import ChangePage, wants_proposals
 from omnigraph.sdk.remote.history.decoding import read_feed_page
 from omnigraph.sdk.remote.requests.gaps import refuse
 from omnigraph.sdk.remote.requests.ndjson import ask_records
@@ -39,12 +39,14 @@ class RemoteChanges:
         limit: int | None = None,
         max_bytes: int | None = None,
         commits: int | None = None,
-    ) -> FeedPage:
+        events: Sequence[FeedEvents] | None = None,
+    ) -> ChangePage:
         """Return what a branch committed after a cursor, or from `start`: now, beginning, after:<commit>."""
         ChangeFilter.of(kinds, types, ops)
+        wants_proposals(events)
         place = {"branch": branch, "cursor": cursor, "start": start, "page_token": page_token}
         only = {"kinds": kinds, "types": types, "ops": ops}
-        most = {"limit": limit, "max_bytes": max_bytes, "commits": commits}
+        most = {"limit": limit, "max_bytes": max_bytes, "commits": commits, "events": events}
         return read_feed_page(self._transport.ask("/changes", **place, **only, **most))
 
     def baseline(

@@ -7,8 +7,10 @@ from typing import Any
 
 from omnigraph.base.plain import from_plain
 from omnigraph.graph.changes.commit import CommitChanges
-from omnigraph.graph.changes.feed.feed import FeedPage
 from omnigraph.graph.changes.model import Cause, Change, ChangeBlock, QueriesChange, SchemaChange
+from omnigraph.graph.proposals.model import ProposalEvent
+from omnigraph.sdk.proposals.events import PROPOSALS, ChangePage
+from omnigraph.wire.values import decode
 
 Json = Mapping[str, Any]
 
@@ -49,10 +51,18 @@ def read_commit_changes(data: Json) -> CommitChanges:
     )
 
 
-def read_feed_page(data: Json) -> FeedPage:
+def read_feed_page(data: Json) -> ChangePage:
     """Return what a poll gave."""
     blocks = tuple(_read_block(item) for item in data["blocks"])
-    return FeedPage(blocks, data.get("cursor"), data.get("page_token"), data["caught_up"], data["version"])
+    told = data.get(PROPOSALS)
+    return ChangePage(
+        blocks,
+        data.get("cursor"),
+        data.get("page_token"),
+        data["caught_up"],
+        data["version"],
+        None if told is None else tuple(decode(ProposalEvent, item) for item in told),
+    )
 
 
 def _read_block(data: Json) -> ChangeBlock:
