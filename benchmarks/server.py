@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -118,6 +119,37 @@ def compare_streams(here: og.Graph, there: og.Graph, rows: int, times: int) -> N
             ask(graph)
         pairs = [(ask(here), ask(there)) for _ in range(times)]
         show_pair(name, (median(a for a, _ in pairs), median(b for _, b in pairs)), 0.7)
+    size = here.query(ALL).to_arrow().nbytes
+    bare = median(measure_socket(size) for _ in range(times))
+    alone = rows / median(all_of(here) for _ in range(times))
+    over = rows / median(all_of(there) for _ in range(times))
+    print(
+        f"{size / 2**20:,.0f} MiB over a bare socket: {bare * 1e3:,.1f} ms; in process and then over it "
+        f"{(alone + bare) * 1e3:,.1f} ms, over HTTP {over * 1e3:,.1f} ms: {(alone + bare) / over:.2f}x"
+    )
+
+
+def measure_socket(size: int) -> float:
+    """Return the seconds in which another process sends so many bytes over a socket, and they are read."""
+    sender = f"""
+import socket, sys
+data = bytes({size})
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+client, _ = server.accept()
+client.recv(1)
+client.sendall(data)
+"""
+    with subprocess.Popen([sys.executable, "-c", sender], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            began = time.perf_counter()
+            connection.sendall(b"x")
+            left = memoryview(bytearray(size))
+            while left:
+                left = left[connection.recv_into(left) :]
+            return time.perf_counter() - began
 
 
 def show_pair(name: str, rates: tuple[float, float], aim: float) -> None:

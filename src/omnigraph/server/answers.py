@@ -15,13 +15,12 @@ from omnigraph.execution.result import Result, Stream, record_batch
 from omnigraph.execution.write.mutate import Mutation
 from omnigraph.server.requests.engine_pool import current_pool
 from omnigraph.server.requests.json_answer import JsonAnswer
-from omnigraph.server.requests.streams import StreamedAnswer, join_lines
+from omnigraph.server.requests.streams import HeldAnswer, StreamedAnswer, join_lines
 from omnigraph.wire.media import ARROW, COMMIT_HEADER, JSON, NDJSON
 from omnigraph.wire.results import result_metadata
 from omnigraph.wire.values import encode
 
 _BATCH_ROWS = 8_192
-_ROWS_AT_ONCE = 262_144
 _PART_BYTES = 1024 * 1024
 _WEIGHT = re.compile(r"[01](\.[0-9]{0,3})?")
 
@@ -98,19 +97,12 @@ def answer_whole(result: Result, media_type: str) -> Response:
     metadata = result_metadata(result.schema, result.commit_id, result.engine)
     rows = rows.replace_schema_metadata(metadata)
     headers = {COMMIT_HEADER: result.commit_id}
-    pieces = _arrow_pieces(rows)
-    if len(rows) <= _BATCH_ROWS:
-        return Response(b"".join(pieces), media_type=media_type, headers=headers)
-    return StreamedAnswer(pieces, media_type, headers)
-
-
-def _arrow_pieces(rows: pa.RecordBatch) -> Iterator[bytes]:
-    sink = _Chunks()
+    sink = _Sink()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            writer.write_batch(rows.slice(start, _ROWS_AT_ONCE))
-            yield sink.take()
-    yield sink.take()
+        writer.write_batch(rows)  # as one batch: whoever reads it has columns that are whole
+    if rows.nbytes <= _PART_BYTES:
+        return Response(sink.take(), media_type=media_type, headers=headers)
+    return HeldAnswer(sink.parts, media_type, headers)
 
 
 def answer_records(records: Iterable[dict[str, Any]], commit: str) -> Response:
@@ -126,7 +118,7 @@ def columns_of(result: Result | Stream) -> list[dict[str, str]]:
 
 
 def _arrow(stream: Stream) -> Iterator[bytes]:
-    sink = _Chunks()
+    sink = _Sink()
     reader = stream.to_reader()
     schema = reader.schema.with_metadata(result_metadata(stream.schema, stream.commit_id))
     with pa.ipc.new_stream(sink, schema) as writer:
@@ -152,17 +144,17 @@ def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(start, rows)
 
 
-class _Chunks:
-    """What a writer of Arrow has written since it was last asked."""
+class _Sink:
+    """What a writer of Arrow has written since it was last asked; columns stay where they lie in memory."""
 
     closed = False
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self.parts: list[memoryview] = []
 
-    def write(self, data: Any) -> int:
+    def write(self, data: bytes | pa.Buffer) -> int:
         """Keep some bytes."""
-        self._parts.append(bytes(data))
+        self.parts.append(memoryview(data))
         return len(data)
 
     def flush(self) -> None:
@@ -170,5 +162,5 @@ class _Chunks:
 
     def take(self) -> bytes:
         """Return the bytes that were written, once."""
-        taken, self._parts = b"".join(self._parts), []
+        taken, self.parts = b"".join(self.parts), []
         return taken

@@ -15,6 +15,7 @@ import omnigraph
 from omnigraph.policy.gate import Gate
 from omnigraph.server.addresses import AllowedAddresses
 from omnigraph.server.agents import routes as agents
+from omnigraph.server.bodies import MutateBody, QueryBody
 from omnigraph.server.description import describe_routes
 from omnigraph.server.exactness import ExactValues
 from omnigraph.server.graphs import ServedGraphs
@@ -48,6 +49,7 @@ from omnigraph.server.routes import (
     status,
     writes,
 )
+from omnigraph.server.shortcuts import Shortcut, Shortcuts, find_route
 from omnigraph.server.webhooks.config import Webhook
 from omnigraph.server.webhooks.runner import WebhookRunner
 
@@ -86,6 +88,12 @@ class ServerConfig:
     """Whether agents have only tools that read."""
 
 
+_SHORTCUTS = {
+    "query": Shortcut(find_route(reads.router, "/query"), QueryBody),
+    "mutate": Shortcut(find_route(writes.router, "/mutate"), MutateBody, writes=True),
+}
+
+
 def create_app(config: ServerConfig) -> FastAPI:
     """Return the application that serves some graphs."""
     app = FastAPI(
@@ -118,6 +126,8 @@ def create_app(config: ServerConfig) -> FastAPI:
         app.include_router(part.router, prefix="/graphs/{graph}")
     for part in () if config.only_agents else (lance, page):
         app.include_router(part.router)
+    if not config.only_agents:
+        app.add_middleware(Shortcuts, routes=_SHORTCUTS)
     app.add_middleware(BodyLimit, limits=config.limits)
     app.add_middleware(ExactValues)
     app.add_middleware(RequestLifecycle, limits=config.limits)

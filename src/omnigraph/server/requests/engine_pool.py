@@ -42,23 +42,35 @@ class EnginePool:
         request = current_request()
         assert request is not None, "only a request is worked for"
         pool, kind = (self._writes, "write") if writes else (self._reads, "read")
-        job = pool.submit(copy_context().run, _call_watched, request, call, args)
-        self.running[kind] += 1
         loop = asyncio.get_running_loop()
-        job.add_done_callback(lambda _: self._end_soon(loop, kind))
-        future = asyncio.wrap_future(job)
+        future: asyncio.Future[_Answer] = loop.create_future()
+        context = copy_context()
+
+        def work() -> None:
+            answer, error = None, None
+            try:
+                answer = context.run(_call_watched, request, call, args)
+            except BaseException as raised:
+                error = raised
+            with suppress(RuntimeError):  # the server has stopped, and its loop with it
+                loop.call_soon_threadsafe(self._end, kind, future, answer, error)
+
+        pool.submit(work)
+        self.running[kind] += 1
         try:
             return await future
         except asyncio.CancelledError:
             request.gone.set()
             raise
 
-    def _end_soon(self, loop: asyncio.AbstractEventLoop, kind: str) -> None:
-        with suppress(RuntimeError):  # the server has stopped, and its loop with it
-            loop.call_soon_threadsafe(self._end, kind)
-
-    def _end(self, kind: str) -> None:
+    def _end(self, kind: str, future: asyncio.Future[Any], answer: Any, error: BaseException | None) -> None:
         self.running[kind] -= 1
+        if future.cancelled():
+            return
+        if error is None:
+            future.set_result(answer)
+        else:
+            future.set_exception(error)
 
     def close(self) -> None:
         """Let threads end when they have nothing to do."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fastapi.responses import Response
@@ -14,6 +14,8 @@ from omnigraph.server.requests.engine_pool import current_pool
 
 PIECE_BYTES = 64 * 1024
 """About how much is sent at once of what is made line by line."""
+_SLICE_BYTES = 256 * 1024
+"""The most that the connection is given at once: what the system does not take of it is copied."""
 
 
 class StreamedAnswer(Response):
@@ -53,8 +55,8 @@ class StreamedAnswer(Response):
             piece = self._first
             self._first = None
             while piece is not None and not request.gone.is_set():
-                if piece:
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                for part in cut_slices([memoryview(piece)]):
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
                 piece = await pool.run(next, self._pieces, None)
             if not request.gone.is_set():
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -75,6 +77,53 @@ class StreamedAnswer(Response):
             pass  # a thread is still in it, and stops at its next checkpoint
         finally:
             self._admission.end_stream()
+
+
+class HeldAnswer(Response):
+    """An answer that is all there, in parts that lie somewhere in memory: it is sent from there."""
+
+    def __init__(
+        self, parts: Sequence[memoryview], media_type: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self._parts = parts
+        self.status_code, self.media_type, self.background = 200, media_type, None
+        size = sum(part.nbytes for part in parts)
+        self.init_headers({**(headers or {}), "Content-Length": str(size)})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send all of it, unless the client goes."""
+        request, admission = current_request(), current_pool().admission
+        assert request is not None
+        admission.begin_stream()
+        request.is_answering = True
+        try:
+            await send(
+                {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+            )
+            for part in cut_slices(self._parts):
+                if request.gone.is_set():
+                    return
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            admission.end_stream()
+
+
+def cut_slices(parts: Iterable[memoryview], size: int = _SLICE_BYTES) -> Iterator[bytes]:
+    """Yield the bytes of some parts in slices of a size, the last of them smaller; small parts are joined."""
+    held: list[memoryview] = []
+    length = 0
+    for part in parts:
+        start = 0
+        while length + part.nbytes - start >= size:
+            end = start + size - length
+            yield b"".join((*held, part[start:end]))
+            held, length, start = [], 0, end
+        if start < part.nbytes:
+            held.append(part[start:])
+            length += part.nbytes - start
+    if held:
+        yield b"".join(held)
 
 
 def join_lines(lines: Iterable[str], size: int = PIECE_BYTES) -> Iterator[bytes]:
