@@ -1,4 +1,4 @@
-"""What a read costs that has run before: Python calls are counted, as times say nothing on a shared machine."""
+"""What a read costs that has run before. Python calls are counted: times say nothing on a shared machine."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.execution.local.sorting import distinct_rows, sort_numbers
+from omnigraph.storage.numbers import drop_repeated
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -105,16 +106,8 @@ def find_cuts(counts: Positions, most: int) -> list[int]:
 
 
 def distinct(*parts: Positions) -> Positions:
-    """Return each number of some arrays once, sorted; `np.unique` is slower."""
-    ordered = sort_numbers(parts[0] if len(parts) == 1 else np.concatenate(parts))
-    return ordered if len(ordered) < 2 else ordered[is_first(ordered)]
-
-
-def is_first(ordered: Positions) -> Mask:
-    """Return for each of some sorted numbers whether it is the first of its equals."""
-    first = np.ones(len(ordered), dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    return first
+    """Return each number of some arrays once, sorted; sorting many can be interrupted."""
+    return drop_repeated(sort_numbers(parts[0] if len(parts) == 1 else np.concatenate(parts)))
 
 
 def combine_keys(columns: list[Positions]) -> Positions:

@@ -13,6 +13,7 @@ from omnigraph.base import telemetry
 from omnigraph.graph.changes.equality import Mask, equal_values
 from omnigraph.graph.changes.pairing import ColumnPair, files_decide, pair_columns, same_columns
 from omnigraph.graph.changes.table_version import RowIds, TableVersion, order_of
+from omnigraph.storage.numbers import unite
 from omnigraph.storage.versions.changes import (
     Candidates,
     blob_sizes,
@@ -338,7 +339,7 @@ def _equal_blobs(
     equal: Mask = sizes == blob_sizes(before.rows, old, pair.old)
     places = np.flatnonzero(equal)
     groups = np.cumsum(sizes[places]) // _BLOB_BYTES
-    for group in np.unique(groups):
+    for group in unite(groups):
         part = places[groups == group]
         olds = read_blobs(before.rows, old[part], pair.old)
         news = read_blobs(after.rows, new[part], pair.new)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from omnigraph.base.cancellation import checkpoint
 from omnigraph.base.lru import Lru
 from omnigraph.storage.lance_errors import translate_errors
+from omnigraph.storage.numbers import unite
 from omnigraph.storage.restrictions.restriction import Reference, Restriction, RowRule
 
 _KEPT_BYTES = 256 << 20
@@ -108,7 +109,7 @@ def _scan(
             addresses = rows[_ADDRESS].to_numpy().astype(np.uint64)[hidden]
             named = rows["id"].combine_chunks().filter(pa.array(hidden))
             of_fragment = (addresses >> np.uint64(32)).astype(np.int64)
-            for number in np.unique(of_fragment).tolist():
+            for number in unite(of_fragment).tolist():
                 here = of_fragment == number
                 places[number].append(addresses[here].astype(np.uint32))
                 ids[number].append(named.filter(pa.array(here)))

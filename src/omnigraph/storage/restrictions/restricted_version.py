@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from omnigraph.base.errors import CorruptState
 from omnigraph.storage.format.protobuf import fields
+from omnigraph.storage.numbers import unite
 from omnigraph.storage.restrictions.hidden_rows import HiddenRows, RowOffsets
 
 _SCHEMA_FIELD, _FRAGMENT, _INDEX_SECTION, _BASE_PATH = 1, 2, 6, 18
@@ -160,7 +161,7 @@ class RestrictedManifest:
         hidden = self._hidden.get(number)
         if hidden is None:
             return stored
-        offsets = np.union1d(hidden.offsets, self._deleted.get(number, np.empty(0, np.uint32)))
+        offsets = unite(hidden.offsets, self._deleted.get(number, np.empty(0, np.uint32)))
         if len(offsets) >= rows:
             return b""
         version, unique = _lists.put(number, offsets.astype(np.uint32))

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from omnigraph.storage.filters import Filter, all_as_sql
 from omnigraph.storage.lance_errors import translate_errors
+from omnigraph.storage.numbers import unite
 from omnigraph.storage.tables.table import Table
 from omnigraph.storage.versions.changes import blob_sizes, is_blob, take_rows
 
@@ -62,7 +63,7 @@ def whole_rows(table: Table, columns: Sequence[str], part: ScanPart | None = Non
         some = rows[start : start + _ROWS_PER_BATCH]
         sizes = sum((blob_sizes(table, some, name) for name in blobs), np.zeros(len(some), np.uint64))
         groups = np.cumsum(sizes) // np.uint64(_BLOB_BYTES)
-        for group in np.unique(groups):
+        for group in unite(groups):
             yield take_rows(table, some[groups == group], columns)
 
 

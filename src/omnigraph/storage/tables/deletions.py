@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from omnigraph.base.errors import NotFound
+from omnigraph.storage.numbers import subtract
 
 ReadFile = Callable[[str], bytes]
 """Gives the content of a file by its path below the table's folder."""
@@ -26,7 +27,7 @@ def compare_deletions(old: Any, new: Any, read: ReadFile) -> tuple[Offsets, Offs
     olds, news = read_deletions(old, read), read_deletions(new, read)
     if olds is None or news is None:
         return None
-    return np.setdiff1d(olds, news), np.setdiff1d(news, olds)
+    return subtract(olds, news), subtract(news, olds)
 
 
 def addresses(fragment: Any, offsets: Offsets) -> NDArray[np.uint64]:

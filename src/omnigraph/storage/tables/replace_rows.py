@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from omnigraph.storage.filters import OneOf, as_sql
+from omnigraph.storage.numbers import unite
 
 MAX_ROWS_BY_ADDRESS = 1_000
 """Up to so many rows are told by a list of their numbers."""
@@ -32,7 +33,7 @@ def replace_rows(dataset: Any, places: NDArray[np.uint64], new: Sequence[Any]) -
     """Return the version without the rows in some places and with new fragments."""
     updated, removed = [], []
     fragments = places >> np.uint64(32)
-    for number in np.unique(fragments).tolist():
+    for number in unite(fragments).tolist():
         offsets = places[fragments == number] & np.uint64(0xFFFFFFFF)
         left = dataset.get_fragment(number).delete_rows(offsets.tolist())
         if left is None:

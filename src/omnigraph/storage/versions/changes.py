@@ -17,6 +17,7 @@ from omnigraph.base.errors import CorruptState
 from omnigraph.storage.filters import OneOf, as_sql, read_filtered
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.numbers import subtract, unite
 from omnigraph.storage.tables.columns import LAST_CHANGED
 from omnigraph.storage.tables.deletions import ReadFile, addresses, compare_deletions
 from omnigraph.storage.tables.table import Table, open_dataset
@@ -114,8 +115,8 @@ def candidates_through(base: Table, old: Table, new: Table) -> Candidates:
     """
     to_old, to_new = (candidates(base, version, one_lineage=True) for version in (old, new))
     result = Candidates(
-        np.union1d(to_old.new, np.setdiff1d(to_new.old, to_old.old)),
-        np.union1d(to_new.new, np.setdiff1d(to_old.old, to_new.old)),
+        unite(to_old.new, subtract(to_new.old, to_old.old)),
+        unite(to_new.new, subtract(to_old.old, to_new.old)),
     )
     telemetry.count("changes.candidates_through", len(result.old) + len(result.new))
     return result

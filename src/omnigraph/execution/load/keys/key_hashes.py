@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from omnigraph.compiler.catalog.model import EdgeType, NodeType, TableType
 from omnigraph.graph.model.hashing import Hashes, hash_values
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
+from omnigraph.storage.numbers import drop_repeated
 
 
 def column_name(table_key: str, column: str) -> str:
@@ -42,7 +43,7 @@ def hash_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) ->
         if len(texts):
             ordered = np.sort(hash_values(texts, key))
             once = name in ("src", "dst") and not counted
-            found[column_name(table.table_key, name)] = distinct(ordered) if once else ordered
+            found[column_name(table.table_key, name)] = drop_repeated(ordered) if once else ordered
     return found
 
 
@@ -55,11 +56,3 @@ def hash_pairs(table: TableType, rows: pa.Table, columns: Sequence[str], key: in
     hashes = hash_values(texts, key)
     has_ids = bool(columns) and "id" in rows.column_names
     return hash_values(rows["id"], key) if has_ids else hashes, hashes
-
-
-def distinct(ordered: Hashes) -> Hashes:
-    """Return each of some sorted hashes once; `np.unique` is many times slower."""
-    if len(ordered) == 0:
-        return ordered
-    once: Hashes = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
-    return once

@@ -13,9 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.load.keys.key_hashes import column_name, distinct, hash_pairs
+from omnigraph.execution.load.keys.key_hashes import column_name, hash_pairs
 from omnigraph.graph.model.hashing import Hashes
 from omnigraph.graph.write.write_state import WriteBase
+from omnigraph.storage.numbers import drop_repeated
 from omnigraph.storage.tables.table import Table, open_dataset
 
 Flags = npt.NDArray[np.bool_]
@@ -163,7 +164,7 @@ def _merge_parts(parts: list[Hashes]) -> Hashes:
 
 def _union(parts: Iterable[Hashes]) -> HashSet:
     """Return the union of some sorted parts, each hash once."""
-    return HashSet([[distinct(np.sort(np.concatenate([_NO_HASHES, *parts]), kind="stable"))]])
+    return HashSet([[drop_repeated(np.sort(np.concatenate([_NO_HASHES, *parts]), kind="stable"))]])
 
 
 def _equals_later(ordered: Hashes, apart: int) -> Flags:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyarrow.types import is_floating
 
 from omnigraph.execution.local.frame import Mask, Positions
+from omnigraph.storage.numbers import unite
 
 LIMB_BITS = 56
 _MASK = (1 << LIMB_BITS) - 1
@@ -83,7 +84,7 @@ class ExactNumbers:
         rest = self.mantissas >> kept
         parts = (low, rest & np.uint64(_MASK), rest >> np.uint64(LIMB_BITS))
         for above, part in enumerate(parts):
-            for number in np.unique(first[part > 0]).tolist():
+            for number in unite(first[part > 0]).tolist():
                 chosen = (first == number) & (part > 0)
                 found[number + above][chosen] += part[chosen].astype(np.int64)
         return found

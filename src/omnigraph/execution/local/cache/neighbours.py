@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from omnigraph.execution.local.frame import NULL, Mask, Positions, is_first
+from omnigraph.execution.local.frame import NULL, Mask, Positions
 from omnigraph.execution.local.sorting import order_of, sort_numbers
+from omnigraph.storage.numbers import is_first
 
 
 @dataclass(frozen=True)

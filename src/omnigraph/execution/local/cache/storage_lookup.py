@@ -18,6 +18,7 @@ from omnigraph.execution.plan.access import MAX_LOOKUPS
 from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.indexes.indexes import IndexKind
+from omnigraph.storage.numbers import unite
 from omnigraph.storage.rows.find_rows import (
     ROW_ADDRESS,
     ROW_ID,
@@ -145,7 +146,7 @@ class StorageLookup:
         if len(positions) > MAX_LOOKUPS:
             return all(self.find_column(column, positions) is not None for column in columns)
         known, row_ids = self._known
-        rows = np.unique(positions)
+        rows = unite(positions)
         places = _find_places(known, rows)
         if places is None:
             return False

@@ -14,10 +14,11 @@ import numpy as np
 
 from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.exact_numbers import Limbs
-from omnigraph.execution.local.frame import NULL, Mask, Positions, find_cuts, is_first
+from omnigraph.execution.local.frame import NULL, Mask, Positions, find_cuts
 from omnigraph.execution.local.paths.costs import add, is_equal, is_less
 from omnigraph.execution.local.paths.labels import Labels, Layer
 from omnigraph.execution.local.paths.space import EdgeLists, PathSpace
+from omnigraph.storage.numbers import is_first
 
 _WALK_EDGES = 1 << 20
 """Edges that are followed at once."""

@@ -13,6 +13,7 @@ from omnigraph.compiler.ir.pattern import Direction
 from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.neighbours import Neighbours
 from omnigraph.execution.local.frame import NULL, Mask, Positions, distinct, find_cuts
+from omnigraph.storage.numbers import subtract
 
 Reports = tuple[Positions, Positions, Positions]
 """Place of the row, node reached, and hop."""
@@ -242,7 +243,7 @@ def search_together(
         if loops_at_start:
             loops = (origin * width + at)[looped[origin]]
         if hop >= low:
-            news = distinct(fresh, np.setdiff1d(loops, reported))
+            news = distinct(fresh, subtract(loops, reported))
             found.append((news // width, news % width, np.full(len(news), hop)))
             reported = distinct(reported, news)
         visited = distinct(visited, fresh)
