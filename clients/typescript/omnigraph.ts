@@ -551,8 +551,8 @@ export class OmniGraphClient {
   }
 
   /** Return what a commit made different from its first parent, a page at a time. */
-  async showChanges(given: { commit: string; graph: string; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; limit?: number | null; maxBytes?: number | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/commits/${inPath(given.commit)}/changes`, { "kinds": given.kinds, "types": given.types, "ops": given.ops, "limit": given.limit, "max_bytes": given.maxBytes, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  async showChanges(given: { commit: string; graph: string; limit?: number | null; maxBytes?: number | null; pageToken?: string | null; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/commits/${inPath(given.commit)}/changes`, { "limit": given.limit, "max_bytes": given.maxBytes, "page_token": given.pageToken, "kinds": given.kinds, "types": given.types, "ops": given.ops }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Take back from a branch what an actor has done. */
@@ -571,18 +571,18 @@ export class OmniGraphClient {
   }
 
   /** Return the changes from one branch or commit to another, a page at a time. */
-  async showDiff(given: { graph: string; from: string; to: string; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; images?: boolean; limit?: number | null; maxBytes?: number | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/diff`, { "from": given.from, "to": given.to, "kinds": given.kinds, "types": given.types, "ops": given.ops, "images": given.images, "limit": given.limit, "max_bytes": given.maxBytes, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  async showDiff(given: { graph: string; from: string; to: string; images?: boolean; limit?: number | null; maxBytes?: number | null; pageToken?: string | null; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/diff`, { "from": given.from, "to": given.to, "images": given.images, "limit": given.limit, "max_bytes": given.maxBytes, "page_token": given.pageToken, "kinds": given.kinds, "types": given.types, "ops": given.ops }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Return how many changes there are by table, and how schema and stored queries differ. */
-  async sumDiff(given: { graph: string; from: string; to: string; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; counts?: boolean; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/diff/summary`, { "from": given.from, "to": given.to, "kinds": given.kinds, "types": given.types, "ops": given.ops, "counts": given.counts }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  async sumDiff(given: { graph: string; from: string; to: string; counts?: boolean; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/diff/summary`, { "from": given.from, "to": given.to, "counts": given.counts, "kinds": given.kinds, "types": given.types, "ops": given.ops }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Return what a branch committed after a cursor; with `events` also what has happened to proposals. */
-  async pollChanges(given: { graph: string; branch?: string | null; cursor?: string | null; start?: string | null; pageToken?: string | null; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; limit?: number | null; maxBytes?: number | null; commits?: number | null; events?: ("commits" | "proposals")[] | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/changes`, { "branch": given.branch, "cursor": given.cursor, "start": given.start, "page_token": given.pageToken, "kinds": given.kinds, "types": given.types, "ops": given.ops, "limit": given.limit, "max_bytes": given.maxBytes, "commits": given.commits, "events": given.events }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  async pollChanges(given: { graph: string; branch?: string | null; cursor?: string | null; start?: string | null; pageToken?: string | null; limit?: number | null; maxBytes?: number | null; commits?: number | null; events?: ("commits" | "proposals")[] | null; kinds?: ("node" | "edge")[] | null; types?: string[] | null; ops?: ("insert" | "update" | "delete")[] | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/changes`, { "branch": given.branch, "cursor": given.cursor, "start": given.start, "page_token": given.pageToken, "limit": given.limit, "max_bytes": given.maxBytes, "commits": given.commits, "events": given.events, "kinds": given.kinds, "types": given.types, "ops": given.ops }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Send every entity of a branch's head, then the cursor from which the feed continues. */

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from fastapi import Query
+from fastapi import Depends, Query
 
 from omnigraph.base.choices import ChangeOp, EntityKind, refuse_branch_and_start
 from omnigraph.server.bodies import PickBody, UndoBody
@@ -18,10 +19,19 @@ from omnigraph.wire.values import encode
 router = GraphRouter(route_class=EngineRoute, tags=["history"])
 
 _MOST_COMMITS = 1_000
-TypeFilter = Annotated[list[str] | None, Query()]
-KindFilter = Annotated[list[EntityKind] | None, Query()]
-OpFilter = Annotated[list[ChangeOp] | None, Query()]
 PageSize = Annotated[int | None, Query(ge=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedChanges:
+    """Which changes are asked for; all of them where nothing is said."""
+
+    kinds: Annotated[list[EntityKind] | None, Query()] = None
+    types: Annotated[list[str] | None, Query()] = None
+    ops: Annotated[list[ChangeOp] | None, Query()] = None
+
+
+WantedDep = Annotated[WantedChanges, Depends()]
 
 
 @router.get("/commits")
@@ -63,16 +73,14 @@ def show_commit(call: GraphDep, commit: str) -> dict[str, Any]:
 def show_changes(
     call: GraphDep,
     commit: str,
-    kinds: KindFilter = None,
-    types: TypeFilter = None,
-    ops: OpFilter = None,
+    wanted: WantedDep,
     limit: PageSize = None,
     max_bytes: PageSize = None,
     page_token: str | None = None,
 ) -> dict[str, Any]:
     """Return what a commit made different from its first parent, a page at a time."""
     found = call.open().commits.changes(
-        commit, kinds=kinds, types=types, ops=ops, limit=limit, max_bytes=max_bytes, page_token=page_token
+        commit, **asdict(wanted), limit=limit, max_bytes=max_bytes, page_token=page_token
     )
     version = found.changes[0].version if found.changes else None
     return {**encode(found.to_json()), "version": version}
@@ -107,16 +115,14 @@ def show_diff(
     call: GraphDep,
     from_: Annotated[str, Query(alias="from")],
     to: str,
-    kinds: KindFilter = None,
-    types: TypeFilter = None,
-    ops: OpFilter = None,
+    wanted: WantedDep,
     images: bool = True,
     limit: PageSize = None,
     max_bytes: PageSize = None,
     page_token: str | None = None,
 ) -> dict[str, Any]:
     """Return the changes from one branch or commit to another, a page at a time."""
-    found = call.open().diff(from_, to, kinds=kinds, types=types, ops=ops, images=images)
+    found = call.open().diff(from_, to, **asdict(wanted), images=images)
     page = found.page(limit, page_token, max_bytes)
     return {"from": found.from_commit, "to": found.to_commit, **encode(page.to_json())}
 
@@ -126,14 +132,12 @@ def sum_diff(
     call: GraphDep,
     from_: Annotated[str, Query(alias="from")],
     to: str,
-    kinds: KindFilter = None,
-    types: TypeFilter = None,
-    ops: OpFilter = None,
+    wanted: WantedDep,
     counts: Annotated[bool, Query(description="Whether changes are counted, which reads tables.")] = True,
 ) -> dict[str, Any]:
     """Return how many changes there are by table, and how schema and stored queries differ."""
     graph = call.open()
-    found = graph.diff(from_, to, kinds=kinds, types=types, ops=ops, images=False)
+    found = graph.diff(from_, to, **asdict(wanted), images=False)
     schema, queries = found.schema, found.queries
     return {
         "from": found.from_commit,

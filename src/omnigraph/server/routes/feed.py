@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -14,7 +15,7 @@ from omnigraph.server.calls import GraphDep
 from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.route_terms import reads_only
 from omnigraph.server.requests.routing import GraphRouter
-from omnigraph.server.routes.commits import KindFilter, OpFilter, PageSize, TypeFilter
+from omnigraph.server.routes.commits import PageSize, WantedDep
 from omnigraph.wire.values import encode
 
 router = GraphRouter(route_class=EngineRoute, tags=["feed"])
@@ -23,13 +24,11 @@ router = GraphRouter(route_class=EngineRoute, tags=["feed"])
 @router.get("/changes")
 def poll_changes(
     call: GraphDep,
+    wanted: WantedDep,
     branch: str | None = None,
     cursor: str | None = None,
     start: str | None = None,
     page_token: str | None = None,
-    kinds: KindFilter = None,
-    types: TypeFilter = None,
-    ops: OpFilter = None,
     limit: PageSize = None,
     max_bytes: PageSize = None,
     commits: PageSize = None,
@@ -41,9 +40,7 @@ def poll_changes(
         cursor=cursor,
         start=start,
         page_token=page_token,
-        kinds=kinds,
-        types=types,
-        ops=ops,
+        **asdict(wanted),
         limit=limit,
         max_bytes=max_bytes,
         commits=commits,
@@ -58,16 +55,10 @@ def poll_changes(
 
 @router.post("/changes/baseline")
 @reads_only
-def take_baseline(
-    call: GraphDep,
-    branch: str | None = None,
-    kinds: KindFilter = None,
-    types: TypeFilter = None,
-    ops: OpFilter = None,
-) -> Response:
+def take_baseline(call: GraphDep, wanted: WantedDep, branch: str | None = None) -> Response:
     """Send every entity of a branch's head, then the cursor from which the feed continues."""
     graph = call.open()
-    records = graph.changes.baseline(branch=branch, kinds=kinds, types=types, ops=ops)
+    records = graph.changes.baseline(branch=branch, **asdict(wanted))
     return answer_records(records, graph.snapshot(branch).commit_id)  # type: ignore[arg-type]
 
 

@@ -8,9 +8,10 @@ is where the files lie and which manifest to read: it reads storage itself, with
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi import APIRouter, Body, Depends, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 
@@ -20,6 +21,7 @@ from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.reopening import is_harmless_option
 from omnigraph.sdk.snapshot import Snapshot
 from omnigraph.server.calls import Caller, KnownCaller, graphs_of
+from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.refusals import answer_of
@@ -53,105 +55,122 @@ class LanceRoute(EngineRoute):
 
 router = APIRouter(prefix="/lance/v1", route_class=LanceRoute, tags=["lance"])
 
-NamespaceId = Annotated[
-    str, Path(description="The parts of a name, joined by the delimiter.", examples=["people$main"])
-]
-PartDelimiter = Annotated[str, Query(min_length=1)]
+
+@dataclass(frozen=True, slots=True)
+class LanceName:
+    """The name of a graph, a snapshot of one or a table of that, and who asks for it."""
+
+    parts: list[str]
+    graphs: ServedGraphs
+    caller: Caller
+
+    def open_graph(self) -> Graph:
+        """Return the graph that the name begins with."""
+        return self.graphs.handle(self.parts[0], None, self.caller.actor)
+
+    def find_snapshot(self) -> Snapshot:
+        """Return the snapshot that the name is of."""
+        if len(self.parts) != _NAMESPACE_PARTS:
+            raise NotFound(
+                f"{self.parts!r} is not a namespace: give a graph, and a branch, a tag or the id of a commit"
+            )
+        return self.open_graph().snapshot(commit=self.parts[1])
+
+    def find_table(self) -> tuple[Snapshot, str]:
+        """Return the table that the name is of, by its snapshot and its key there."""
+        *namespace, key = self.parts or [""]
+        if len(self.parts) != _TABLE_PARTS:
+            raise NotFound(
+                f"{self.parts!r} is not a table: give a graph, a branch or commit, and a name", table=""
+            )
+        snapshot = replace(self, parts=namespace).find_snapshot()
+        if all(table.key != key for table in snapshot.tables):
+            raise NotFound(f"there is no table {key!r} at commit {snapshot.commit_id}", table=key)
+        return snapshot, key
+
+    def describe(self) -> dict[str, str]:
+        """Return which graph or snapshot a namespace is."""
+        if not self.parts:
+            return {}
+        if len(self.parts) == 1:
+            return {"graph": self.open_graph().id}
+        snapshot = self.find_snapshot()
+        return {
+            "commit": snapshot.commit_id,
+            "branch": snapshot.branch,
+            "version": str(snapshot.version),
+        }
+
+
+async def read_name(
+    request: Request,
+    caller: KnownCaller,
+    id: Annotated[
+        str, Path(description="The parts of a name, joined by the delimiter.", examples=["people$main"])
+    ],
+    delimiter: Annotated[str, Query(min_length=1)] = "$",
+) -> LanceName:
+    """Return the name that an address holds; the delimiter alone names the root."""
+    parts = [] if id == delimiter else [part for part in id.split(delimiter) if part]
+    return LanceName(parts, graphs_of(request), caller)
+
+
+NameDep = Annotated[LanceName, Depends(read_name)]
 MostNames = Annotated[int | None, Query(ge=1)]
 AskedOf = Annotated[dict[str, Any] | None, Body()]
 
 
 @router.get("/namespace/{id:path}/table/list")
-def list_tables(
-    request: Request,
-    caller: KnownCaller,
-    id: NamespaceId,
-    delimiter: PartDelimiter = "$",
-    limit: MostNames = None,
-    page_token: str | None = None,
-) -> dict[str, Any]:
+def list_tables(name: NameDep, limit: MostNames = None, page_token: str | None = None) -> dict[str, Any]:
     """Return the tables of a snapshot."""
-    parts = _parts(id, delimiter)
-    names = [table.key for table in _snapshot(request, caller, parts).tables] if len(parts) > 1 else []
+    names = [table.key for table in name.find_snapshot().tables] if len(name.parts) > 1 else []
     return _page("tables", names, limit, page_token)
 
 
 @router.get("/namespace/{id:path}/list")
-def list_namespaces(
-    request: Request,
-    caller: KnownCaller,
-    id: NamespaceId,
-    delimiter: PartDelimiter = "$",
-    limit: MostNames = None,
-    page_token: str | None = None,
-) -> dict[str, Any]:
+def list_namespaces(name: NameDep, limit: MostNames = None, page_token: str | None = None) -> dict[str, Any]:
     """Return the graphs, or the branches and tags of one; commits are there by their ids as well."""
-    parts = _parts(id, delimiter)
     names: list[str] = []
-    if not parts:
-        graphs_of(request).policies.check_list(caller.actor)
-        names = graphs_of(request).names
-    elif len(parts) == 1:
-        graph = _graph(request, caller, parts)
+    if not name.parts:
+        name.graphs.policies.check_list(name.caller.actor)
+        names = name.graphs.names
+    elif len(name.parts) == 1:
+        graph = name.open_graph()
         names = list(dict.fromkeys([*graph.branches.list(), *(tag.name for tag in graph.tags.list())]))
     else:
-        _snapshot(request, caller, parts)
+        name.find_snapshot()
     return _page("namespaces", names, limit, page_token)
 
 
 @router.post("/namespace/{id:path}/describe")
 @reads_only
-def describe_namespace(
-    request: Request,
-    caller: KnownCaller,
-    id: NamespaceId,
-    delimiter: PartDelimiter = "$",
-    asked: AskedOf = None,
-) -> dict[str, Any]:
+def describe_namespace(name: NameDep, asked: AskedOf = None) -> dict[str, Any]:
     """Return which commit a namespace is of."""
-    return {"properties": _properties(request, caller, _parts(id, delimiter))}
+    return {"properties": name.describe()}
 
 
 @router.post("/namespace/{id:path}/exists")
 @reads_only
-def check_namespace(
-    request: Request,
-    caller: KnownCaller,
-    id: NamespaceId,
-    delimiter: PartDelimiter = "$",
-    asked: AskedOf = None,
-) -> dict[str, Any]:
+def check_namespace(name: NameDep, asked: AskedOf = None) -> dict[str, Any]:
     """Say nothing when a namespace exists."""
-    _properties(request, caller, _parts(id, delimiter))
+    name.describe()
     return {}
 
 
 @router.post("/table/{id:path}/version/list")
 @reads_only
-def list_versions(
-    request: Request,
-    caller: KnownCaller,
-    id: NamespaceId,
-    delimiter: PartDelimiter = "$",
-    asked: AskedOf = None,
-) -> dict[str, Any]:
+def list_versions(name: NameDep, asked: AskedOf = None) -> dict[str, Any]:
     """Return the one version that a snapshot has of a table."""
-    snapshot, key = _table(request, caller, _parts(id, delimiter))
+    snapshot, key = name.find_table()
     versions: dict[str, Any] = snapshot.namespace.list_table_versions({"id": [key]})
     return versions
 
 
 @router.post("/table/{id:path}/version/describe")
 @reads_only
-def describe_version(
-    request: Request,
-    caller: KnownCaller,
-    id: NamespaceId,
-    delimiter: PartDelimiter = "$",
-    asked: AskedOf = None,
-) -> dict[str, Any]:
+def describe_version(name: NameDep, asked: AskedOf = None) -> dict[str, Any]:
     """Return where the manifest of a table's version lies."""
-    snapshot, key = _table(request, caller, _parts(id, delimiter))
+    snapshot, key = name.find_table()
     wanted = (asked or {}).get("version")
     found: list[dict[str, Any]] = snapshot.namespace.list_table_versions({"id": [key]})["versions"]
     for item in found:
@@ -162,27 +181,20 @@ def describe_version(
 
 @router.post("/table/{id:path}/describe")
 @reads_only
-def describe_table(
-    request: Request,
-    caller: KnownCaller,
-    id: NamespaceId,
-    delimiter: PartDelimiter = "$",
-    asked: AskedOf = None,
-) -> dict[str, Any]:
+def describe_table(name: NameDep, asked: AskedOf = None) -> dict[str, Any]:
     """Return where a table lies; its versions are managed here."""
-    parts = _parts(id, delimiter)
-    snapshot, key = _table(request, caller, parts)
+    snapshot, key = name.find_table()
     found = snapshot.namespace.describe_table({"id": [key]})
     options = found.storage_options or {}
     (version,) = snapshot.namespace.list_table_versions({"id": [key]})["versions"]
     return {
         "table": key,
-        "namespace": parts[:-1],
+        "namespace": name.parts[:-1],
         "version": version["version"],
         "location": found.location,
         "table_uri": found.location,
         "storage_options": {
-            name: value for name, value in options.items() if is_harmless_option(name, str(value))
+            option: value for option, value in options.items() if is_harmless_option(option, str(value))
         },
         "properties": {"commit": snapshot.commit_id, "branch": snapshot.branch},
         "managed_versioning": True,
@@ -191,31 +203,19 @@ def describe_table(
 
 @router.post("/table/{id:path}/exists")
 @reads_only
-def check_table(
-    request: Request,
-    caller: KnownCaller,
-    id: NamespaceId,
-    delimiter: PartDelimiter = "$",
-    asked: AskedOf = None,
-) -> dict[str, Any]:
+def check_table(name: NameDep, asked: AskedOf = None) -> dict[str, Any]:
     """Say nothing when a table exists."""
-    _table(request, caller, _parts(id, delimiter))
+    name.find_table()
     return {}
 
 
 @router.post("/table/{id:path}/count_rows")
 @reads_only
-def count_rows(
-    request: Request,
-    caller: KnownCaller,
-    id: NamespaceId,
-    delimiter: PartDelimiter = "$",
-    asked: AskedOf = None,
-) -> Response:
+def count_rows(name: NameDep, asked: AskedOf = None) -> Response:
     """Return how many rows a table has."""
     if (asked or {}).get("predicate"):
         raise _Unsupported("rows are counted without a predicate: read the table, or ask the graph")
-    snapshot, key = _table(request, caller, _parts(id, delimiter))
+    snapshot, key = name.find_table()
     return JsonAnswer(next(table.rows for table in snapshot.tables if table.key == key))
 
 
@@ -259,40 +259,6 @@ def _refuse(error: OmniError, number: int) -> Response:
         name: told.headers[name] for name in ("retry-after", "www-authenticate") if name in told.headers
     }
     return JsonAnswer(body, status, headers)
-
-
-def _parts(id: str, delimiter: str) -> list[str]:
-    return [] if id == delimiter else [part for part in id.split(delimiter) if part]
-
-
-def _graph(request: Request, caller: Caller, parts: list[str]) -> Graph:
-    return graphs_of(request).handle(parts[0], None, caller.actor)
-
-
-def _snapshot(request: Request, caller: Caller, parts: list[str]) -> Snapshot:
-    if len(parts) != _NAMESPACE_PARTS:
-        raise NotFound(
-            f"{parts!r} is not a namespace: give a graph, and a branch, a tag or the id of a commit"
-        )
-    return _graph(request, caller, parts).snapshot(commit=parts[1])
-
-
-def _table(request: Request, caller: Caller, parts: list[str]) -> tuple[Snapshot, str]:
-    if len(parts) != _TABLE_PARTS:
-        raise NotFound(f"{parts!r} is not a table: give a graph, a branch or commit, and a name", table="")
-    snapshot = _snapshot(request, caller, parts[:-1])
-    if all(table.key != parts[-1] for table in snapshot.tables):
-        raise NotFound(f"there is no table {parts[-1]!r} at commit {snapshot.commit_id}", table=parts[-1])
-    return snapshot, parts[-1]
-
-
-def _properties(request: Request, caller: Caller, parts: list[str]) -> dict[str, str]:
-    if not parts:
-        return {}
-    if len(parts) == 1:
-        return {"graph": _graph(request, caller, parts).id}
-    snapshot = _snapshot(request, caller, parts)
-    return {"commit": snapshot.commit_id, "branch": snapshot.branch, "version": str(snapshot.version)}
 
 
 def _page(member: str, names: list[str], limit: int | None, token: str | None) -> dict[str, Any]:
