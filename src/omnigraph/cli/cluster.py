@@ -140,8 +140,8 @@ def _report(as_json: bool) -> Iterator[None]:
             }
         ]
         if as_json:
-            told = {"error": error.message, "code": error.code, "details": _plain(error.details)}
-            print_json({"ok": False, **told, "diagnostics": found})
+            fields = {"error": error.message, "code": error.code, "details": _plain(error.details)}
+            print_json({"ok": False, **fields, "diagnostics": found})
         else:
             print_note(f"error [{error.code}]: {error.message}")
         raise typer.Exit(EXIT_FAILED) from error

@@ -43,8 +43,8 @@ def show(
         edges = found.edges() if found.kind == "node" else []
         if as_json:
             ends = None if found.ends is None else dict(zip(("from", "to"), found.ends, strict=True))
-            told = {"kind": found.kind, "type": found.type, "id": found.id, "commit": found.commit_id}
-            print_json({**told, "properties": found.properties, "endpoints": ends, "edges": edges})
+            head = {"kind": found.kind, "type": found.type, "id": found.id, "commit": found.commit_id}
+            print_json({**head, "properties": found.properties, "endpoints": ends, "edges": edges})
             return
         ends_of = zip(("from", "to"), found.ends or (), strict=False)
         print_table(("property", "value"), [*ends_of, *found.properties.items()])
@@ -231,6 +231,6 @@ def _what(change: EntityChange) -> str:
 
 
 def _document(change: EntityChange) -> dict[str, Any]:
-    told = {"op": change.op, "changed": list(change.changed), "came_by_merge": change.came_by_merge}
+    head = {"op": change.op, "changed": list(change.changed), "came_by_merge": change.came_by_merge}
     one = {"went_into": change.went_into, "took_in": list(change.took_in)}
-    return {"commit": asdict(change.commit), **told, **one, "before": change.before, "after": change.after}
+    return {"commit": asdict(change.commit), **head, **one, "before": change.before, "after": change.after}

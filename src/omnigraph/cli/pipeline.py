@@ -62,21 +62,21 @@ def run(
     with report_errors(as_json):
         loads = _find_loads(session)
         if isinstance(loads, _ServedLoads):
-            told = loads.run(name, idempotency_key)
+            done = loads.run(name, idempotency_key)
         else:
             with show_stages(context, as_json, spark_ui):
-                told = loads.run(name, idempotency_key)
+                done = loads.run(name, idempotency_key)
         if as_json:
-            print_json({"pipeline": name, **told})
+            print_json({"pipeline": name, **done})
         else:
-            counts = [f"{kind} {count:,}" for kind, count in {**told["nodes"], **told["edges"]}.items()]
-            loaded = f"loaded {', '.join(counts) or 'nothing'} into {told['branch']}"
-            print_text(f"{name}: {loaded}: commit {told['commit']}")
-            for warning in told["warnings"]:
+            counts = [f"{kind} {count:,}" for kind, count in {**done["nodes"], **done["edges"]}.items()]
+            loaded = f"loaded {', '.join(counts) or 'nothing'} into {done['branch']}"
+            print_text(f"{name}: {loaded}: commit {done['commit']}")
+            for warning in done["warnings"]:
                 print_note(f"warning: {warning}")
-            if told["rejected"]:
-                print_note(f"{told['rejected']} records were wrong and are left out")
-        if told["rejected"] and not any([*told["nodes"].values(), *told["edges"].values()]):
+            if done["rejected"]:
+                print_note(f"{done['rejected']} records were wrong and are left out")
+        if done["rejected"] and not any([*done["nodes"].values(), *done["edges"].values()]):
             raise typer.Exit(EXIT_REJECTED)
 
 
@@ -147,13 +147,13 @@ class _ServedLoads:
             raise Conflict(f"somebody has cancelled the job {job['id']}: nothing was loaded", job=job["id"])
         if job["state"] != "succeeded":
             raise read_error(0, job["error"])
-        told = job["result"]
+        done = job["result"]
         kept = ("branch", "mode", "commit", "rejected", "engine", "warnings")
         counts = {
-            kind: {item["name"]: item["entities_loaded"] for item in told[kind]}
+            kind: {item["name"]: item["entities_loaded"] for item in done[kind]}
             for kind in ("nodes", "edges")
         }
-        return {**counts, **{member: told[member] for member in kept}}
+        return {**counts, **{member: done[member] for member in kept}}
 
 
 def _find_loads(session: Session) -> DeclaredLoads:

@@ -43,10 +43,10 @@ def validate(
     if as_json:
         print_json({"valid": True, "policies": found})
     else:
-        for told in found:
+        for item in found:
             print_text(
-                f"{told['file']} is valid: about a {told['about']}, {told['rules']} rules, "
-                f"{told['actors']} actors"
+                f"{item['file']} is valid: about a {item['about']}, {item['rules']} rules, "
+                f"{item['actors']} actors"
             )
 
 
@@ -63,9 +63,9 @@ def test(
 
         outcomes = run_cases(read_bundle(file), read_cases(tests))
     failed = sum(not outcome.passed for outcome in outcomes)
-    told = [outcome.to_json() for outcome in outcomes]
+    cases = [outcome.to_json() for outcome in outcomes]
     if as_json:
-        print_json({"passed": len(outcomes) - failed, "failed": failed, "cases": told})
+        print_json({"passed": len(outcomes) - failed, "failed": failed, "cases": cases})
     else:
         print_table(
             ("case", "", "expected", "decision", "rule"),
@@ -75,7 +75,7 @@ def test(
                     "ok" if item["passed"] else "FAILED",
                     *(item[name] for name in ("expected", "decision", "rule")),
                 ]
-                for item in told
+                for item in cases
             ],
         )
     if failed:

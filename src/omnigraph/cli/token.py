@@ -80,6 +80,6 @@ def revoke(
 
 def _tell(item: Any) -> dict[str, Any]:
     """Return what is told of a token: not its hash, which nobody needs."""
-    told: dict[str, Any] = item.to_json()
-    del told["sha256"]
-    return told
+    data: dict[str, Any] = item.to_json()
+    del data["sha256"]
+    return data

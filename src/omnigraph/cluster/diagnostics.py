@@ -24,15 +24,15 @@ class ClusterDiagnostic:
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain JSON data."""
-        told: dict[str, Any] = {
+        data: dict[str, Any] = {
             "code": self.code,
             "severity": self.severity,
             "path": self.path,
             "message": self.message,
         }
         if self.line is not None:
-            told |= {"line": self.line, "column": self.column}
-        return told
+            data |= {"line": self.line, "column": self.column}
+        return data
 
     def render(self) -> str:
         """Return the finding as a line for people."""

@@ -47,12 +47,12 @@ def describe_error(error: OmniError, limits: ToolLimits) -> dict[str, Any]:
         found = list(error.details.get("conflicts", ()))
         details["conflicts"] = [item.to_json() for item in islice(found, limits.rows)]
         details["conflict_count"] = len(found)
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "error": error.message,
         "code": error.code,
         "retryable": error.retryable,
         "hint": HINTS.get(error.code),
         "details": encode(details),
     }
-    bounded: dict[str, Any] = cut_down(told, limits.bytes)
+    bounded: dict[str, Any] = cut_down(answer, limits.bytes)
     return bounded

@@ -11,8 +11,8 @@ from omnigraph.base.errors import BadInput
 
 
 def _limit(default: int, meaning: str, variable: str, least: int = 1) -> Any:
-    told = {"meaning": meaning, "variable": f"OMNIGRAPH_MCP_{variable}", "least": least}
-    return field(default=default, metadata=told)
+    metadata = {"meaning": meaning, "variable": f"OMNIGRAPH_MCP_{variable}", "least": least}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ class Cursor:
 
     def write(self, tool: str, digest: str) -> str:
         """Return the cursor as text."""
-        told = json.dumps([tool, digest, self.offset, self.commit, self.token]).encode()
-        return base64.urlsafe_b64encode(told).decode().rstrip("=")
+        packed = json.dumps([tool, digest, self.offset, self.commit, self.token]).encode()
+        return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,8 +110,8 @@ class _Handlers:
         }
         return types.ListResourcesResult(
             resources=[
-                types.Resource(uri=uri, name=name, description=told, mime_type=_media_type(uri))
-                for uri, (name, told, action) in known.items()
+                types.Resource(uri=uri, name=name, description=description, mime_type=_media_type(uri))
+                for uri, (name, description, action) in known.items()
                 if action is None or action in actions
             ]
         )
@@ -165,10 +165,10 @@ def make_sendable(said: str) -> str:
 
 
 def _as_result(answer: dict[str, Any], is_error: bool = False) -> types.CallToolResult:
-    told = make_sendable(json.dumps(answer, ensure_ascii=False))
+    text = make_sendable(json.dumps(answer, ensure_ascii=False))
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=told)],
-        structured_content=json.loads(told),
+        content=[types.TextContent(type="text", text=text)],
+        structured_content=json.loads(text),
         is_error=is_error,
     )
 

@@ -164,10 +164,10 @@ def _complete(path: str, method: str, operation: dict[str, Any], is_open: bool) 
     if shape == "LanceError":
         statuses[406] = "The operation is not offered."
     for status, text in statuses.items():
-        told: dict[str, Any] = {"description": text}
+        answer: dict[str, Any] = {"description": text}
         if method != "head":
-            told["content"] = {JSON: {"schema": {"$ref": f"#/components/schemas/{shape}"}}}
-        answers.setdefault(str(status), told)
+            answer["content"] = {JSON: {"schema": {"$ref": f"#/components/schemas/{shape}"}}}
+        answers.setdefault(str(status), answer)
     if name in _ANSWERS:
         content = answers["200"].setdefault("content", {})
         if name in _ONLY_STREAMS:

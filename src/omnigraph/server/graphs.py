@@ -88,8 +88,8 @@ class ServedGraphs:
             else:
                 uri = self._addresses[name]
                 self.quarantined[name] = Quarantined(uri, graph)
-                told = None if before is None else before.quarantined.get(name)
-                if told is None or told.error.message != graph.message:
+                known = None if before is None else before.quarantined.get(name)
+                if known is None or known.error.message != graph.message:
                     _log.error("graph %s at %s is not served: %s", name, uri, graph.message)
         if needs is not None and (not self._opened or (needs == "all" and self.quarantined)):
             first = next(iter(self.quarantined.values()), None)

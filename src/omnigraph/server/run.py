@@ -123,27 +123,27 @@ def _run(
 
 def build_app() -> FastAPI:
     """Return the application of a process that was started to serve."""
-    told = json.loads(os.environ[_CONFIG])
-    identity, gates, server = _read_rights(_request_of(told))
+    config = json.loads(os.environ[_CONFIG])
+    identity, gates, server = _read_rights(_request_of(config))
     limits = RequestLimits.from_environment()
-    state = None if told["state"] is None else Path(told["state"])
+    state = None if config["state"] is None else Path(config["state"])
     set_up_logs()
     app = create_app(
         ServerConfig(
-            told["graphs"],
+            config["graphs"],
             identity,
             limits,
             state,
-            tuple(told["allowed"]),
-            Path(told["metrics"]),
+            tuple(config["allowed"]),
+            Path(config["metrics"]),
             find_traces(),
             gates,
             server,
-            told["cluster"],
-            told["requires_all"],
-            _read_webhooks(told["webhooks"]),
-            told["only_agents"],
-            told["agents_read_only"],
+            config["cluster"],
+            config["requires_all"],
+            _read_webhooks(config["webhooks"]),
+            config["only_agents"],
+            config["agents_read_only"],
         )
     )
     _stop_in_time(app, limits.stop_seconds)
@@ -155,12 +155,17 @@ def _read_webhooks(path: str | None) -> tuple[Webhook, ...]:
     return () if path is None else read_webhooks(Path(path))
 
 
-def _request_of(told: Mapping[str, Any]) -> ServeRequest:
+def _request_of(config: Mapping[str, Any]) -> ServeRequest:
     """Return the request that another process was started with."""
-    signed = told["signed"]
+    signed = config["signed"]
     if signed is not None:
         signed = SignedTokensConfig(**{**signed, "algorithms": tuple(signed["algorithms"])})
-    known = {**told, "signed": signed, "allowed": tuple(told["allowed"]), "policies": tuple(told["policies"])}
+    known = {
+        **config,
+        "signed": signed,
+        "allowed": tuple(config["allowed"]),
+        "policies": tuple(config["policies"]),
+    }
     return ServeRequest(**known)
 
 

@@ -26,13 +26,13 @@ def list_profiles(context: typer.Context, as_json: AsJson = False) -> None:
     with report_errors(as_json):
         known = session_of(context).configuration
         used = _used_profile()
-        told = [_document(name, place, name == used) for name, place in sorted(known.profiles.items())]
+        documents = [_document(name, place, name == used) for name, place in sorted(known.profiles.items())]
         if as_json:
-            print_json({"profiles": told})
+            print_json({"profiles": documents})
         else:
             rows = [
                 ("*" if item["active"] else "", item["name"], *_where(item), item["default_graph"])
-                for item in told
+                for item in documents
             ]
             print_table(("", "profile", "kind", "where", "graph"), rows)
 
@@ -50,11 +50,11 @@ def show(
         known = session_of(context).configuration
         used = name or _used_profile()
         place = known.profile(used) if used else known.defaults
-        told = _document(used or _DEFAULTS, place, used == _used_profile()) | _reach(place, known)
+        document = _document(used or _DEFAULTS, place, used == _used_profile()) | _reach(place, known)
         if as_json:
-            print_json(told)
+            print_json(document)
         else:
-            print_table(("field", "value"), list(told.items()))
+            print_table(("field", "value"), list(document.items()))
 
 
 def _used_profile() -> str | None:
@@ -67,9 +67,9 @@ def _document(name: str, place: GraphPlace, is_active: bool) -> dict[str, Any]:
     return {"name": name, **asdict(place), "active": is_active}
 
 
-def _where(told: dict[str, Any]) -> tuple[str, str]:
-    kind = next(name for name in ("server", "cluster", "store") if told[name] is not None)
-    return kind, told[kind]
+def _where(document: dict[str, Any]) -> tuple[str, str]:
+    kind = next(name for name in ("server", "cluster", "store") if document[name] is not None)
+    return kind, document[kind]
 
 
 def _reach(place: GraphPlace, known: Configuration) -> dict[str, Any]:

@@ -80,15 +80,15 @@ def read_configuration(warn: Callable[[str], None]) -> Configuration:
     actor = top["operator"].known("actor").get("actor") if "operator" in top else None
     servers = top["servers"].each(_read_server) if "servers" in top else {}
     clusters = top["clusters"].each(_read_cluster) if "clusters" in top else {}
-    told = (
+    given = (
         top["defaults"].known("output", "server", "store", "default_graph", "table_width", "table_overflow")
         if "defaults" in top
         else empty
     )
-    if "server" in told and "store" in told:
-        raise told["store"].refuse("cannot be beside defaults.server: give one of them")
+    if "server" in given and "store" in given:
+        raise given["store"].refuse("cannot be beside defaults.server: give one of them")
     defaults = GraphPlace(
-        **{name: told[name].text() for name in ("server", "store", "default_graph") if name in told}
+        **{name: given[name].text() for name in ("server", "store", "default_graph") if name in given}
     )
     return Configuration(
         actor=None if actor is None else actor.text(),
@@ -96,10 +96,10 @@ def read_configuration(warn: Callable[[str], None]) -> Configuration:
         clusters=clusters,
         profiles=top["profiles"].each(_read_profile) if "profiles" in top else {},
         defaults=defaults,
-        output=told["output"].one_of(*RESULT_FORMATS) if "output" in told else None,
-        table_width=told["table_width"].count(20) if "table_width" in told else None,
-        table_overflow=told["table_overflow"].one_of("wrap", "truncate")
-        if "table_overflow" in told
+        output=given["output"].one_of(*RESULT_FORMATS) if "output" in given else None,
+        table_width=given["table_width"].count(20) if "table_width" in given else None,
+        table_overflow=given["table_overflow"].one_of("wrap", "truncate")
+        if "table_overflow" in given
         else "wrap",
         aliases=top["aliases"].each(_read_alias) if "aliases" in top else {},
     )

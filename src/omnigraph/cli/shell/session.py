@@ -129,7 +129,7 @@ class ShellSession:
     def _help(self, words: list[str]) -> None:
         print_text("a query, such as: match { $p: Person } return { $p.name } limit 5")
         print_text("it may have several lines, and ends where its brackets do, or with an empty line\n")
-        print_table(("command", "what it does"), [(name, told) for name, (_, told) in self._commands.items()])
+        print_table(("command", "what it does"), [(name, text) for name, (_, text) in self._commands.items()])
 
     def _quit(self, words: list[str]) -> None:
         self.is_over = True

@@ -55,14 +55,14 @@ def read_desired(folder: Path, config: ClusterConfig, findings: ClusterFindings)
     found: list[DesiredResource] = []
     providers: dict[str, str] = {}
     for name, profile in config.providers.items():
-        told = {
+        described = {
             "kind": profile.kind,
             "base_url": profile.base_url,
             "model": profile.model,
             "api_key": None if profile.api_key_variable is None else f"${{{profile.api_key_variable}}}",
         }
-        providers[name] = hash_value(told)
-        record = AppliedResource(providers[name], embedding_profile=told)
+        providers[name] = hash_value(described)
+        record = AppliedResource(providers[name], embedding_profile=described)
         found.append(DesiredResource(provider_address(name), record))
     schemas: dict[str, str] = {}
     for graph in config.graphs.values():

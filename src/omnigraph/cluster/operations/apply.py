@@ -176,8 +176,8 @@ class ApplyRun:
                 assert approval is not None, "a graph is removed only with an approval"
                 self._remove_graph(id, approval)
             now = clock.current().now_us()
-            told = approval.id if approval is not None else None
-            self._observations[change.resource] = {"deleted_at": now, "approval": told}
+            approval_id = approval.id if approval is not None else None
+            self._observations[change.resource] = {"deleted_at": now, "approval": approval_id}
             for address in [address for address in self._resources if graph_of(address) == id]:
                 del self._resources[address]
         elif change.disposition == "applied":

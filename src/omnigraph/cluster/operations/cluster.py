@@ -240,9 +240,9 @@ def _need_state(stored: StoredState | None) -> StoredState:
 
 def _invalid(findings: ClusterFindings) -> ClusterInvalid:
     found = tuple(findings)
-    told = "\n".join(item.render() for item in found if item.severity == "error")
+    lines = "\n".join(item.render() for item in found if item.severity == "error")
     return ClusterInvalid(
-        f"what is declared is not right:\n{told}", diagnostics=[item.to_json() for item in found]
+        f"what is declared is not right:\n{lines}", diagnostics=[item.to_json() for item in found]
     )
 
 

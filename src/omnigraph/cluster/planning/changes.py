@@ -32,7 +32,7 @@ class PlannedChange:
 
     def to_json(self) -> dict[str, Any]:
         """Return the change as plain JSON data."""
-        told: dict[str, Any] = {
+        data: dict[str, Any] = {
             "resource": self.resource,
             "operation": self.operation,
             "disposition": self.disposition,
@@ -40,12 +40,12 @@ class PlannedChange:
             "after": self.after,
         }
         if self.reason is not None:
-            told["reason"] = self.reason
+            data["reason"] = self.reason
         if self.resource.startswith("schema."):
-            told["steps"] = [dict(step) for step in self.steps]
+            data["steps"] = [dict(step) for step in self.steps]
         if self.needs_approval:
-            told["approval"] = {"required": True, "id": self.approval}
-        return told
+            data["approval"] = {"required": True, "id": self.approval}
+        return data
 
 
 _ORDER = ("provider", "graph", "schema", "query", "policy", "pipeline")

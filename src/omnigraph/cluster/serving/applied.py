@@ -122,8 +122,8 @@ def read_applied(store: ObjectStore, state: LedgerState) -> AppliedCluster:
 
 
 def _read_allowed(address: str, item: AppliedResource) -> tuple[AllowedBlobs, ...]:
-    told = item.external_blob_policy or ()
-    return tuple(build_record(AllowedBlobs, dict(each), address) for each in told)
+    given = item.external_blob_policy or ()
+    return tuple(build_record(AllowedBlobs, dict(each), address) for each in given)
 
 
 class _AppliedReader:
@@ -176,15 +176,15 @@ class _AppliedReader:
         record = self._state.resources.get(provider)
         if record is None or record.embedding_profile is None:
             raise CorruptState(f"the ledger does not say what {provider} is: run `cluster apply`")
-        told = record.embedding_profile
-        variable, key = (told.get("api_key") or "")[2:-1], None
+        profile = record.embedding_profile
+        variable, key = (profile.get("api_key") or "")[2:-1], None
         if variable:
             key = os.environ.get(variable)
             if not key:
                 problem = EmbeddingNotConfigured(f"{provider} needs its key in {variable}, which is not set")
                 self._change(name, problem=problem)
                 return
-        chosen = EmbeddingConfig(told["kind"] or "", told.get("model"), told.get("base_url"), key)
+        chosen = EmbeddingConfig(profile["kind"] or "", profile.get("model"), profile.get("base_url"), key)
         self._change(name, embedding=chosen)
 
     def _read_queries(self, graph: str) -> QuerySet:

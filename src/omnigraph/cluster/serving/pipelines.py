@@ -89,11 +89,11 @@ class Pipeline:
 def read_pipeline(name: str, digest: str, payload: bytes, root: str) -> Pipeline:
     """Return a pipeline as it is stored; its files lie below the cluster's root, or are addresses."""
     try:
-        told: dict[str, Any] = json.loads(payload)
-        mapping = told.pop("mapping")
-        sources = tuple(_locate(item, root) for item in told.pop("source"))
+        document: dict[str, Any] = json.loads(payload)
+        mapping = document.pop("mapping")
+        sources = tuple(_locate(item, root) for item in document.pop("source"))
         files = None if mapping is None else (str(mapping["name"]), str(mapping["text"]))
-        return Pipeline(name=name, digest=digest, source=sources, mapping=files, **told)
+        return Pipeline(name=name, digest=digest, source=sources, mapping=files, **document)
     except (ValueError, TypeError, KeyError) as error:
         raise CorruptState(f"the pipeline {name!r} cannot be read: {error}", pipeline=name) from error
 

@@ -106,20 +106,20 @@ class Ledger:
 
 def decode_state(data: bytes) -> LedgerState:
     """Return a stored state."""
-    told = decode_record(data, layout.STATE)
-    applied = told.get("applied_revision") or {}
+    document = decode_record(data, layout.STATE)
+    applied = document.get("applied_revision") or {}
     return build_record(
         LedgerState,
         {
-            "name": told.get("name", ""),
-            "revision": told.get("state_revision", 0),
+            "name": document.get("name", ""),
+            "revision": document.get("state_revision", 0),
             "config_digest": applied.get("config_digest"),
             "resources": applied.get("resources", {}),
-            "statuses": told.get("resource_statuses", {}),
-            "approvals": told.get("approval_records", []),
-            "recoveries": told.get("recovery_records", []),
-            "observations": told.get("observations", {}),
-            "settled": told.get("settled_intents", []),
+            "statuses": document.get("resource_statuses", {}),
+            "approvals": document.get("approval_records", []),
+            "recoveries": document.get("recovery_records", []),
+            "observations": document.get("observations", {}),
+            "settled": document.get("settled_intents", []),
         },
         layout.STATE,
     )

@@ -147,7 +147,7 @@ def _find(call: ToolCall) -> Any:
 
 def _show(call: ToolCall) -> dict[str, Any]:
     found = _find(call)
-    told = {
+    head = {
         "commit": found.commit_id,
         "exists": found.exists,
         "kind": found.kind,
@@ -155,7 +155,7 @@ def _show(call: ToolCall) -> dict[str, Any]:
         "id": found.id,
     }
     if not found.exists:
-        return {**told, "properties": None, "ends": None, "edges": [], "next_cursor": None}
+        return {**head, "properties": None, "ends": None, "edges": [], "next_cursor": None}
     edges: list[Any] = []
     if found.kind == "node":
         wanted = call.cursor.offset + call.rows + 1
@@ -163,7 +163,7 @@ def _show(call: ToolCall) -> dict[str, Any]:
     page = call.page(edges, found.commit_id)
     ends = None if found.ends is None else list(found.ends)
     return {
-        **told,
+        **head,
         "properties": found.properties,
         "ends": ends,
         "edges": page.items,
@@ -192,8 +192,8 @@ def _describe_change(change: Any) -> dict[str, Any]:
 
 def _blame(call: ToolCall) -> dict[str, Any]:
     found = _find(call)
-    told = {name: describe_commit(commit) for name, commit in found.blame().items()}
-    return {"commit": found.commit_id, "properties": told}
+    properties = {name: describe_commit(commit) for name, commit in found.blame().items()}
+    return {"commit": found.commit_id, "properties": properties}
 
 
 def _reset(call: ToolCall) -> dict[str, Any]:

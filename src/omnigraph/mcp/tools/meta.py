@@ -77,5 +77,5 @@ def _rank(tools: list[Tool], asked: str) -> list[Tool]:
 
 def _score(tool: Tool, words: set[str]) -> int:
     named = f"{tool.name} {tool.title}".lower()
-    told = f"{tool.description} {' '.join(tool.takes)}".lower()
-    return sum(3 * (word in named) + (word in told) for word in words)
+    text = f"{tool.description} {' '.join(tool.takes)}".lower()
+    return sum(3 * (word in named) + (word in text) for word in words)

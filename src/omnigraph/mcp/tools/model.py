@@ -114,8 +114,8 @@ class ToolCall:
         options = self.arguments if self.options is None else self.options
         fixed = {name: value for name, value in options.items() if name not in ("cursor", "limit")}
         asked = [fixed, dict(self.params)]
-        told = json.dumps(asked, sort_keys=True, default=str).encode(errors="replace")
-        return hashlib.sha256(told).hexdigest()[:16]
+        text = json.dumps(asked, sort_keys=True, default=str).encode(errors="replace")
+        return hashlib.sha256(text).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -266,5 +266,5 @@ def _sum_up(found: Any) -> dict[str, Any]:
 
 def _describe(found: Any) -> dict[str, Any]:
     """Return a proposal with its newest events."""
-    told: dict[str, Any] = encode(found)
-    return {**told, "events": told["events"][-_NEWEST_EVENTS:]}
+    answer: dict[str, Any] = encode(found)
+    return {**answer, "events": answer["events"][-_NEWEST_EVENTS:]}

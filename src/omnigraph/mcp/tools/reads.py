@@ -125,13 +125,13 @@ def _run_query(call: ToolCall) -> dict[str, Any]:
 
 def _explain(call: ToolCall) -> dict[str, Any]:
     graph = call.open()
-    told = graph.explain(
+    plan = graph.explain(
         call.arguments["query"],
         call.get("params"),
         call.get("analyze", False),
         **call.given("branch", "snapshot"),
     )
-    return {"plan": str(told)}
+    return {"plan": str(plan)}
 
 
 def _show_schema(call: ToolCall) -> dict[str, Any]:

@@ -68,8 +68,8 @@ def _free_name(option: str, taken: Mapping[str, Any]) -> str:
 def _describe(query: StoredQuery) -> str:
     """Return what a query says of itself; whoever stores queries writes it, so it is bounded and plain."""
     does = "changes the graph in one commit" if query.is_mutation else "only reads"
-    told = [query.description, query.instruction, f"A stored query of this graph; it {does}."]
-    return "\n".join(make_plain(item) for item in told if item)
+    parts = [query.description, query.instruction, f"A stored query of this graph; it {does}."]
+    return "\n".join(make_plain(item) for item in parts if item)
 
 
 def make_plain(said: str) -> str:

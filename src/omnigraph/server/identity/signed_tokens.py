@@ -41,11 +41,11 @@ SigningKeys = Mapping[str | None, "SigningKey"]
 class SigningKey:
     """A public key as it is published. One that does not say how it signs signs in each way of its kind."""
 
-    told: Mapping[str, str]
+    jwk: Mapping[str, str]
 
     def read(self, algorithm: str) -> jwt.PyJWK:
         """Return the key for an algorithm, or raise `PyJWTError` when it is too short or of another kind."""
-        found = jwt.PyJWK(dict(self.told), algorithm=None if "alg" in self.told else algorithm)
+        found = jwt.PyJWK(dict(self.jwk), algorithm=None if "alg" in self.jwk else algorithm)
         too_short = found.Algorithm.check_key_length(found.key)
         if too_short:
             raise PyJWTError(too_short)

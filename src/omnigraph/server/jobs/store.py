@@ -139,8 +139,8 @@ class JobStore:
             lines = [line for line in file if line.endswith("\n")]
         found = []
         for number, line in enumerate(lines[after:], after + 1):
-            told = json.loads(line)
-            found.append(JobEvent(number, told.pop("event"), told.pop("time"), told))
+            event = json.loads(line)
+            found.append(JobEvent(number, event.pop("event"), event.pop("time"), event))
         return found
 
     def ask_to_cancel(self, id: str) -> None:

@@ -27,7 +27,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as one line."""
         request = current_request()
-        told: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -35,15 +35,15 @@ class JsonLines(logging.Formatter):
             "message": hide_credentials(record.getMessage()),
             "request_id": None if request is None else request.id,
         }
-        told.update(record.__dict__.get("facts") or {})
+        entry.update(record.__dict__.get("facts") or {})
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
-            told["exception"] = type(error).__name__
-            told["frames"] = [
+            entry["exception"] = type(error).__name__
+            entry["frames"] = [
                 f"{frame.filename}:{frame.lineno} {frame.name}"
                 for frame in traceback.extract_tb(error.__traceback__)
             ]
-        return json.dumps({key: item for key, item in told.items() if item is not None}, default=str)
+        return json.dumps({key: item for key, item in entry.items() if item is not None}, default=str)
 
 
 def set_up_logs() -> None:

@@ -131,8 +131,8 @@ def _name(name: str, labels: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=_MOST_NAMES_HELD)
 def _join(name: str, labels: tuple[tuple[str, Any], ...]) -> str:
-    told = ",".join(f'{key}="{_escape(str(value))}"' for key, value in labels)
-    return f"{name}{{{told}}}"
+    pairs = ",".join(f'{key}="{_escape(str(value))}"' for key, value in labels)
+    return f"{name}{{{pairs}}}"
 
 
 def _sum_buckets(totals: dict[str, float]) -> None:

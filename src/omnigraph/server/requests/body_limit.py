@@ -28,8 +28,8 @@ class BodyLimit:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its whole body."""
         if scope["type"] == "http" and (coding := _find_coding(scope)) is not None:
-            told = f"the body is encoded ({coding}): send it as it is, without Content-Encoding"
-            refused = refuse(told, "unsupported_media_type", content_encoding=coding)
+            text = f"the body is encoded ({coding}): send it as it is, without Content-Encoding"
+            refused = refuse(text, "unsupported_media_type", content_encoding=coding)
             await refused(scope, receive, send)
             return
         if scope["type"] != "http" or _STREAMED.fullmatch(scope["path"]):

@@ -42,8 +42,8 @@ class PatientConnection(H11Protocol):
         if not self._is_between_requests():
             self.transport.close()
             return
-        told = answer_error(BadInput(f"{msg} Its head is too long, or is not that of HTTP/1.1."))
-        body = json.dumps(told.body).encode()
+        refused = answer_error(BadInput(f"{msg} Its head is too long, or is not that of HTTP/1.1."))
+        body = json.dumps(refused.body).encode()
         head = (
             "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
             f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"

@@ -140,10 +140,10 @@ class _Wire:
         for name, value in headers:
             if name.lower() == COMMIT_HEADER.lower().encode():
                 self._state.commit = value.decode("latin-1")
-        told = {REQUEST_HEADER: self._state.id}
+        added = {REQUEST_HEADER: self._state.id}
         if (revision := self._state.graphs.revision) is not None:
-            told[REVISION_HEADER] = str(revision.number)
-        return [*headers, *((name.lower().encode(), value.encode()) for name, value in told.items())]
+            added[REVISION_HEADER] = str(revision.number)
+        return [*headers, *((name.lower().encode(), value.encode()) for name, value in added.items())]
 
     async def _watch(self) -> None:
         message = await self._receive()

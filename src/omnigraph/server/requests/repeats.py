@@ -106,8 +106,8 @@ def _read_lines(file: int) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def _append(file: int, told: dict[str, Any]) -> None:
-    rest = memoryview(json.dumps(told).encode() + b"\n")
+def _append(file: int, entry: dict[str, Any]) -> None:
+    rest = memoryview(json.dumps(entry).encode() + b"\n")
     while rest:
         rest = rest[os.write(file, rest) :]
 

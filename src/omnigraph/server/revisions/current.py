@@ -36,7 +36,7 @@ class CurrentGraphs:
         self._now = first
         self._revisions = revisions
         self._stopping = threading.Event()
-        self._told: str | None = None
+        self._problem: str | None = None
         self._watcher: threading.Thread | None = None
         self._pause = _FIRST_RETRY_SECONDS
         self._retry_at = 0.0
@@ -71,11 +71,11 @@ class CurrentGraphs:
             if newer is None and self.now.quarantined:
                 self._try_again()
         except OmniError as error:
-            if error.message != self._told:
+            if error.message != self._problem:
                 _log.error("the newest revision of the cluster is not served: %s", error.message)
-            self._told = error.message
+            self._problem = error.message
             return
-        self._told = None
+        self._problem = None
         if newer is not None:
             self._serve(newer)
             self._begin_pauses()
@@ -106,7 +106,7 @@ class CurrentGraphs:
     @property
     def problem(self) -> str | None:
         """Why the newest revision is not the one that is served."""
-        return self._told
+        return self._problem
 
     def close(self) -> None:
         """Look no more, and drop what was opened."""

@@ -47,8 +47,8 @@ def poll_changes(
         events=events,
     )
     data = page.to_json()
-    for block, told in zip(page.blocks, data["blocks"], strict=True):
-        told["version"] = block.version
+    for block, shown in zip(page.blocks, data["blocks"], strict=True):
+        shown["version"] = block.version
     found: dict[str, Any] = encode(data | {"version": page.version})
     return found
 

@@ -252,11 +252,11 @@ def _number_of(error: OmniError) -> int:
 
 
 def _refuse(error: OmniError, number: int) -> Response:
-    told = answer_of(error)
+    answer = answer_of(error)
     body = {"error": error.message, "code": number, "detail": error.code, "instance": ""}
-    status = _NOT_ACCEPTABLE if number == _UNSUPPORTED else told.status_code
+    status = _NOT_ACCEPTABLE if number == _UNSUPPORTED else answer.status_code
     headers = {
-        name: told.headers[name] for name in ("retry-after", "www-authenticate") if name in told.headers
+        name: answer.headers[name] for name in ("retry-after", "www-authenticate") if name in answer.headers
     }
     return JsonAnswer(body, status, headers)
 

@@ -119,5 +119,5 @@ def reopen_proposal(call: GraphDep, id: str, body: ProposalTextBody | None = Non
 
 
 def _as_answer(found: object) -> dict[str, Any]:
-    told: dict[str, Any] = encode(found)
-    return told
+    answer: dict[str, Any] = encode(found)
+    return answer

@@ -49,8 +49,8 @@ def show_query(
 ) -> dict[str, Any]:
     """Return one stored query with its text."""
     found = call.open().queries.show(name, branch=branch, snapshot=snapshot)
-    (told,) = _describe([found], texts=True)
-    return told
+    (described,) = _describe([found], texts=True)
+    return described
 
 
 @router.post("/queries")

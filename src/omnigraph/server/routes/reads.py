@@ -70,8 +70,8 @@ def run_query(call: GraphDep, body: QueryBody, accept: Annotated[str | None, Hea
 def explain_query(call: GraphDep, body: ExplainBody) -> dict[str, Any]:
     """Return the plan of a read query."""
     given = body.model_dump(exclude={"query"}) | {"params": read_params(body.params)}
-    told = call.open().explain(body.query, **given)
-    return {"text": str(told), "plan": encode(told.to_json()), "explanation": encode(told)}
+    plan = call.open().explain(body.query, **given)
+    return {"text": str(plan), "plan": encode(plan.to_json()), "explanation": encode(plan)}
 
 
 @router.get("/snapshot")

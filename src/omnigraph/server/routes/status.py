@@ -23,7 +23,7 @@ router = APIRouter(tags=["server"])
 async def show_health(request: Request) -> dict[str, Any]:
     """Say that the server works, and to those who may list them, which graphs it could not open."""
     graphs = graphs_of(request)
-    told: dict[str, Any] = {
+    health: dict[str, Any] = {
         "status": "ok",
         "version": omnigraph.__version__,
         "internal_schema_version": CURRENT,
@@ -32,12 +32,12 @@ async def show_health(request: Request) -> dict[str, Any]:
         "graphs_quarantined": len(graphs.quarantined),
     }
     if graphs.revision is not None:
-        told["revision"] = graphs.revision.number
-        told["takes_over"] = request.app.state.served.problem is None
+        health["revision"] = graphs.revision.number
+        health["takes_over"] = request.app.state.served.problem is None
     if await _may_list(request):
-        told["graphs"] = graphs.names
-        told["quarantined"] = {name: item.error.code for name, item in graphs.quarantined.items()}
-    return told
+        health["graphs"] = graphs.names
+        health["quarantined"] = {name: item.error.code for name, item in graphs.quarantined.items()}
+    return health
 
 
 async def _may_list(request: Request) -> bool:

@@ -70,12 +70,12 @@ def read_webhooks(path: Path) -> tuple[Webhook, ...]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"the webhooks {path} cannot be read: {error}", path=str(path)) from error
-    told = read_yaml(text, str(path)).value
-    _check_members(told, _FILE, f"{path}")
-    if told.get("version") != 1:
-        raise BadInput(f"{path}: version is {told.get('version')!r}: it must be 1")
-    allowed = {item.host: item for item in map(_read_allowed, _list(told, "allow", str(path)))}
-    hooks = tuple(_read_hook(item, allowed) for item in _list(told, "webhooks", str(path)))
+    document = read_yaml(text, str(path)).value
+    _check_members(document, _FILE, f"{path}")
+    if document.get("version") != 1:
+        raise BadInput(f"{path}: version is {document.get('version')!r}: it must be 1")
+    allowed = {item.host: item for item in map(_read_allowed, _list(document, "allow", str(path)))}
+    hooks = tuple(_read_hook(item, allowed) for item in _list(document, "webhooks", str(path)))
     names = [hook.name for hook in hooks]
     if len(set(names)) < len(names):
         raise BadInput(f"{path}: two webhooks have one name")
@@ -136,16 +136,16 @@ def _patterns(item: Mapping[str, Any], name: str, default: tuple[str, ...], wher
     return tuple(given)
 
 
-def _list(told: Mapping[str, Any], name: str, where: str) -> list[Any]:
-    given = told.get(name, [])
+def _list(data: Mapping[str, Any], name: str, where: str) -> list[Any]:
+    given = data.get(name, [])
     if not isinstance(given, list):
         raise BadInput(f"{where}: {name} must be a list")
     return given
 
 
-def _check_members(told: Any, known: set[str], where: str) -> None:
-    if not isinstance(told, Mapping):
+def _check_members(data: Any, known: set[str], where: str) -> None:
+    if not isinstance(data, Mapping):
         raise BadInput(f"{where}: it must be a mapping")
-    unknown = sorted(set(told) - known)
+    unknown = sorted(set(data) - known)
     if unknown:
         raise BadInput(f"{where}: {unknown[0]!r} is not known: use {', '.join(sorted(known))}")

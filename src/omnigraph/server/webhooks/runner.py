@@ -122,7 +122,7 @@ def event_id(graph: Graph, hook: Webhook, event: ProposalEvent) -> str:
 
 def describe(graph: Graph, name: str, event: ProposalEvent) -> Mapping[str, Any]:
     """Return what is told of an event."""
-    told = graph.proposals.show(event.proposal)
+    proposal = graph.proposals.show(event.proposal)
     return {
         "type": f"proposal.{event.kind}",
         "timestamp": event.at.isoformat(),
@@ -132,11 +132,11 @@ def describe(graph: Graph, name: str, event: ProposalEvent) -> Mapping[str, Any]
             "event": event.number,
             "actor": event.actor,
             "facts": encode(event.facts),
-            "title": told.title,
-            "author": told.author,
-            "source": told.source,
-            "into": told.into,
-            "state": told.state,
+            "title": proposal.title,
+            "author": proposal.author,
+            "source": proposal.source,
+            "into": proposal.into,
+            "state": proposal.state,
         },
     }
 
