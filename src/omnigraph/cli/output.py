@@ -16,8 +16,8 @@ from omnigraph.base.ids import is_ulid
 
 _GAP_CHARACTERS = 2
 """Spaces between two columns of a table."""
-_NARROWEST_COLUMN = 6
-_PLAIN_WIDTH = 80
+_MIN_COLUMN_LETTERS = 6
+_PLAIN_WIDTH_LETTERS = 80
 
 
 def print_json(data: Any) -> None:
@@ -104,7 +104,7 @@ def print_styled(parts: Sequence[Styled]) -> None:
 def line_width() -> tuple[int, Callable[[str], int]]:
     """Return how long lines may be, and what measures texts; 80 columns where there is no terminal."""
     if not sys.stdout.isatty():
-        return _PLAIN_WIDTH, len
+        return _PLAIN_WIDTH_LETTERS, len
     from rich.cells import cell_len
     from rich.console import Console
 
@@ -130,7 +130,7 @@ def _widths(lengths: Sequence[Sequence[int]], cells: Sequence[Sequence[str]], wa
     room = wanted - _GAP_CHARACTERS * (len(natural) - 1) - sum(widths)
     others = sorted((at for at, width in enumerate(widths) if not width), key=lambda at: natural[at])
     for place, at in enumerate(others):
-        share = max(room // (len(others) - place), _NARROWEST_COLUMN)
+        share = max(room // (len(others) - place), _MIN_COLUMN_LETTERS)
         widths[at] = max(min(natural[at], share), 1)
         room -= widths[at]
     return widths

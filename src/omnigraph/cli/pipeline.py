@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from omnigraph.sdk.remote.requests.transport import Transport
 
 app = typer.Typer(help="Run the loads that a cluster declares.", no_args_is_help=True, rich_markup_mode=None)
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+_FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.1, 2.0
 """Seconds between looks at a job."""
 _COLUMNS = ("name", "graph", "branch", "mode", "engine", "description")
 
@@ -138,10 +138,10 @@ class _ServedLoads:
         from omnigraph.wire.errors import read_error
 
         job = self.transport.write(f"/pipelines/{quote(name, safe='')}", {}, key)
-        pause = _FIRST_PAUSE
+        pause = _FIRST_PAUSE_SECONDS
         while job["state"] in ("queued", "running"):
             clock.current().sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            pause = min(pause * 2, _MAX_PAUSE_SECONDS)
             job = self.transport.ask(f"/jobs/{job['id']}")
         if job["state"] == "cancelled":
             raise Conflict(f"somebody has cancelled the job {job['id']}: nothing was loaded", job=job["id"])

@@ -33,7 +33,7 @@ WhatToSay = Annotated[str, typer.Option("--text", "-t", help="What to say about 
 SeenCommit = Annotated[
     str | None, typer.Option("--commit", help="What was looked at: refused if the source has moved since.")
 ]
-_WIDTH = 80
+_WIDTH_LETTERS = 80
 
 
 @app.command()
@@ -282,7 +282,7 @@ def _report(done: og.Proposal, as_json: bool, words: str) -> None:
 def _show(found: og.Proposal) -> None:
     print_text(f"{found.title}\n{found.state}: {found.source} → {found.into}, by {found.author or '-'}")
     if found.description:
-        print_text(textwrap.fill(found.description, _WIDTH, replace_whitespace=False))
+        print_text(textwrap.fill(found.description, _WIDTH_LETTERS, replace_whitespace=False))
     for name in ("base_commit", "source_commit", "target_commit", "merged_commit"):
         if getattr(found, name):
             print_text(f"{name.removesuffix('_commit')}: {getattr(found, name)}")
@@ -291,16 +291,16 @@ def _show(found: og.Proposal) -> None:
         about = event.facts.get("entity")
         where = f" on {'/'.join(about.values())}" if about else ""
         line = f"{event.at:%Y-%m-%d %H:%M} {event.actor or '-'} {event.kind.replace('_', ' ')}{where}"
-        print_text(textwrap.fill(f"{line}: {said}" if said else line, _WIDTH, subsequent_indent="    "))
+        _print_wrapped(f"{line}: {said}" if said else line)
 
 
 def _show_mergeability(judged: og.Mergeability) -> None:
     if judged.mergeable:
         print_text(f"can be merged ({(judged.outcome or '').replace('_', ' ')})")
     for reason in judged.reasons:
-        print_text(textwrap.fill(f"{reason.code}: {reason.message}", _WIDTH, subsequent_indent="    "))
+        _print_wrapped(f"{reason.code}: {reason.message}")
     for conflict in judged.conflicts:
-        print_text(textwrap.fill(f"  {conflict.kind}: {conflict.message}", _WIDTH, subsequent_indent="    "))
+        _print_wrapped(f"  {conflict.kind}: {conflict.message}")
         for side, cause in (("ours", conflict.ours_by), ("theirs", conflict.theirs_by)):
             if cause is not None:
                 print_text(f"    {side} by {cause}")
@@ -308,3 +308,7 @@ def _show_mergeability(judged: og.Mergeability) -> None:
         print_text(f"check {check.name}: {'passed' if check.ok else 'failed'}")
         if check.rows:
             print_table(check.columns, [[row[name] for name in check.columns] for row in check.rows])
+
+
+def _print_wrapped(text: str) -> None:
+    print_text(textwrap.fill(text, _WIDTH_LETTERS, subsequent_indent="    "))

@@ -18,7 +18,7 @@ from omnigraph.storage.files.remove_root import remove_root
 from omnigraph.storage.objects import ObjectStore
 
 Options = Mapping[str, str] | None
-_OPENED_AT_ONCE = 4
+_GRAPHS_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class ClusterGraphs:
 
     def look_at_all(self, ids: list[str], healed: frozenset[str] = frozenset()) -> dict[str, LiveGraph]:
         """Return how several graphs are, several at a time."""
-        with ThreadPoolExecutor(_OPENED_AT_ONCE, thread_name_prefix="omnigraph-look") as threads:
+        with ThreadPoolExecutor(_GRAPHS_AT_ONCE, thread_name_prefix="omnigraph-look") as threads:
             return dict(zip(ids, threads.map(lambda id: self.look(id, id in healed), ids), strict=True))
 
     def list_present(self) -> list[str]:

@@ -30,7 +30,7 @@ from omnigraph.mcp.tools.tags import tag_tools
 from omnigraph.mcp.tools.writes import write_tools
 from omnigraph.mcp.validate import check_arguments
 
-_SHOWN_NAME = 100
+_SHOWN_NAME_LETTERS = 100
 _PARTS = (
     *(read_tools, entity_tools, history_tools, feed_tools, write_tools, migration_tools),
     *(branch_tools, tag_tools, same_tools, proposal_tools),
@@ -103,7 +103,8 @@ class ToolRegistry:
             known = [tool.name for tool in self._own(caller, actions)] + [*stored]
             hint = suggest(name, known) or f"{FIND_TOOL} finds tools"
             raise NotFound(
-                f"there is no tool '{make_printable(name[:_SHOWN_NAME])}'; {hint}", tool=name[:_SHOWN_NAME]
+                f"there is no tool '{make_printable(name[:_SHOWN_NAME_LETTERS])}'; {hint}",
+                tool=name[:_SHOWN_NAME_LETTERS],
             )
         if found.writes and caller.read_only:
             raise _read_only(found)

@@ -13,7 +13,7 @@ from omnigraph.compiler.source import make_printable, suggest
 from omnigraph.mcp.tools.model import Tool
 
 _MOST_PROBLEMS = 10
-_SHOWN_VALUE = 80
+_SHOWN_VALUE_LETTERS = 80
 
 
 def check_arguments(tool: Tool, arguments: Mapping[str, Any]) -> None:
@@ -45,15 +45,15 @@ def _problems(tool: Tool, given: Mapping[str, Any]) -> Iterator[str]:
 
 def _unknown(name: str, tool: Tool) -> str:
     hint = suggest(name, tool.takes) or f"it takes {', '.join(tool.takes) or 'no arguments'}"
-    return f"there is no argument '{make_printable(name[:_SHOWN_VALUE])}' ({hint})"
+    return f"there is no argument '{make_printable(name[:_SHOWN_VALUE_LETTERS])}' ({hint})"
 
 
 def _say(problem: SchemaProblem) -> str:
     where = (
-        ".".join(make_printable(str(part)[:_SHOWN_VALUE]) for part in problem.absolute_path)
+        ".".join(make_printable(str(part)[:_SHOWN_VALUE_LETTERS]) for part in problem.absolute_path)
         or "the arguments"
     )
-    shown = make_printable(repr(problem.instance)[:_SHOWN_VALUE])
+    shown = make_printable(repr(problem.instance)[:_SHOWN_VALUE_LETTERS])
     wanted: Any = problem.validator_value
     match problem.validator:
         case "type":

@@ -14,6 +14,9 @@ from omnigraph.base.errors import ResourceLimit
 if TYPE_CHECKING:
     from omnigraph.server.graphs import ServedGraphs
 
+CLIENT_GONE_STATUS = 499
+"""The status, seen in the log alone, of a request whose client went away before its answer."""
+
 
 class ClientGone(Exception):
     """Nobody waits for the answer any more; nobody is there to see this."""

@@ -18,7 +18,7 @@ from omnigraph.sdk.sharing import share_graph
 from omnigraph.server.policies import ServerPolicies
 from omnigraph.wire.graph_names import as_graph_name, check_graph_name
 
-_OPENED_AT_ONCE = 4
+_GRAPHS_AT_ONCE = 4
 _log = logging.getLogger("omnigraph.server")
 
 
@@ -79,7 +79,7 @@ class ServedGraphs:
 
     def open_all(self, before: ServedGraphs | None = None, needs: str | None = "one") -> None:
         """Open every graph; refuse to go on without any (`one`), or without each of them (`all`)."""
-        with ThreadPoolExecutor(_OPENED_AT_ONCE, thread_name_prefix="omnigraph-open") as threads:
+        with ThreadPoolExecutor(_GRAPHS_AT_ONCE, thread_name_prefix="omnigraph-open") as threads:
             found = threads.map(lambda name: self._open(name, before), self._addresses)
             opened = dict(zip(self._addresses, found, strict=True))
         for name, graph in opened.items():

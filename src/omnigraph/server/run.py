@@ -35,7 +35,7 @@ from omnigraph.server.revisions.of_cluster import check_cluster
 from omnigraph.server.webhooks.config import Webhook, read_webhooks
 
 _CONFIG = "OMNIGRAPH_SERVER_CONFIG"
-_BACKLOG = 2_048
+_BACKLOG_CONNECTIONS = 2_048
 _HEALTH_SECONDS = 60
 _EXIT_SECONDS = 15.0
 """How long after the time for what runs a worker is still given to end its jobs and itself."""
@@ -234,6 +234,6 @@ def _bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         sock.close()
         raise Unavailable(f"{host}:{port} cannot be bound: {error.strerror or error}") from error
-    sock.listen(_BACKLOG)  # who is told the address may call at once
+    sock.listen(_BACKLOG_CONNECTIONS)  # who is told the address may call at once
     sock.set_inheritable(True)
     return sock

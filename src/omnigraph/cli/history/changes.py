@@ -22,7 +22,7 @@ _SIGNS = {
     "delete": Styled("- ", "bold red"),
 }
 _OLD, _NEW, _NAME, _FAINT = "red", "green", "cyan", "dim"
-_INDENT = 4
+_INDENT_LETTERS = 4
 _MAX_NAME_COLUMNS = 20
 _SHORT_VALUE_LETTERS = 30
 _SHOWN_LETTERS = 400
@@ -115,7 +115,7 @@ def describe_change(
     change: Change, kinds: PropertyKinds, width: int, measure: Callable[[str], int] = len
 ) -> Iterator[list[Styled]]:
     """Yield the lines about one node or edge."""
-    title = _Lines(width, measure, (0, _INDENT))
+    title = _Lines(width, measure, (0, _INDENT_LETTERS))
     ends = change.endpoints
     title.add([_SIGNS[change.op], Styled(f"{change.type_name} ", "bold"), Styled(_visible(change.id))])
     if ends:
@@ -128,7 +128,7 @@ def describe_change(
         names = [name for name, value in (after or before).items() if value is not None]
     broad = min(max(map(len, names), default=0), _MAX_NAME_COLUMNS)
     for name in names:
-        lines = _Lines(width, measure, (_INDENT, _INDENT * 2))
+        lines = _Lines(width, measure, (_INDENT_LETTERS, _INDENT_LETTERS * 2))
         lines.add([Styled(f"{_visible(name):<{broad}}  ", _NAME)])
         is_vector, is_blob = (
             (change.type_name, name) in kinds.vectors,

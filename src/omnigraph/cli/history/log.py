@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import omnigraph as og
 
 _COLUMN_STYLES = ("red", "green", "yellow", "blue", "magenta", "cyan")
-_SHORT_ID = 10
+_SHORT_ID_LETTERS = 10
 _STEPS = ((60, "second"), (60, "minute"), (24, "hour"), (7, "day"), (52, "week"))
 """How many of a unit of time make the next one."""
 
@@ -43,7 +43,7 @@ class ShownHistory:
     def id_letters(self) -> int:
         """How many letters of the ids are enough to tell the commits apart."""
         ids = sorted(self.commits)
-        letters = _SHORT_ID
+        letters = _SHORT_ID_LETTERS
         while any(one[:letters] == other[:letters] for one, other in pairwise(ids)):
             letters += 1
         return letters

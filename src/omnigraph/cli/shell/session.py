@@ -14,7 +14,7 @@ from omnigraph.cli.shell.statements import as_query
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.parser import parse
 
-_LOGGED = 20
+_LOGGED_COMMITS = 20
 
 
 class ShellSession:
@@ -168,7 +168,7 @@ class ShellSession:
         self.snapshot = words[0] if words else None
 
     def _log(self, words: list[str]) -> None:
-        count = words[0] if words else str(_LOGGED)
+        count = words[0] if words else str(_LOGGED_COMMITS)
         if not (count.isascii() and count.isdigit()):
             raise BadInput(f"\\log {count}: give a number of commits")
         found = self._graph.commits.list(self.branch, int(count))
@@ -190,7 +190,7 @@ class ShellSession:
 
     def _history(self, words: list[str]) -> None:
         type_, id_ = _take(words, 2, "\\history TYPE ID")
-        steps = self._graph.entity(type_, id_, **self._place).history(_LOGGED)
+        steps = self._graph.entity(type_, id_, **self._place).history(_LOGGED_COMMITS)
         rows = [
             (item.commit.id, item.commit.actor, item.op, ", ".join(item.changed), item.commit.message)
             for item in steps

@@ -16,8 +16,8 @@ from omnigraph.graph.proposals.events import EventKind, StoredEvent, StoredPropo
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.objects.lost_answers import put_over
 
-_SHORTEST_BEGINNING = 6
-_READ_AT_ONCE = 64
+_MIN_BEGINNING_LETTERS = 6
+_PROPOSALS_AT_ONCE = 64
 _FIT_ALWAYS = (EventKind.MERGE_GIVEN_UP, EventKind.MERGE_ENDED, EventKind.MERGED, EventKind.CLOSED)
 """What ends something is added to a full proposal as well: otherwise nobody could end it."""
 _log = logging.getLogger("omnigraph")
@@ -71,7 +71,7 @@ class StoredProposals:
         wanted = name.upper()
         if len(wanted) == layout.PROPOSAL_ID_LENGTH:
             return wanted
-        found = [id for id in self.ids() if len(wanted) >= _SHORTEST_BEGINNING and id.startswith(wanted)]
+        found = [id for id in self.ids() if len(wanted) >= _MIN_BEGINNING_LETTERS and id.startswith(wanted)]
         if len(found) > 1:
             raise BadInput(f"{name!r} is the beginning of {len(found)} proposals: give more of the id")
         if not found:
@@ -90,8 +90,8 @@ class StoredProposals:
 
     def read_all(self, ids: list[str]) -> Iterator[StoredProposal]:
         """Yield proposals, some reads at a time; the log tells of those that cannot be read."""
-        for start in range(0, len(ids), _READ_AT_ONCE):
-            paths = [layout.proposal_path(id) for id in ids[start : start + _READ_AT_ONCE]]
+        for start in range(0, len(ids), _PROPOSALS_AT_ONCE):
+            paths = [layout.proposal_path(id) for id in ids[start : start + _PROPOSALS_AT_ONCE]]
             for path, data in zip(paths, self._store.get_many(paths), strict=True):
                 try:
                     if data is not None:

@@ -13,7 +13,7 @@ from omnigraph.mcp.pages import AnswerPage, Cursor, cut_down, fill_page, read_cu
 from omnigraph.mcp.source import ToolCaller
 from omnigraph.wire.values import encode
 
-_LONGEST_PLAIN_KEY = 200
+_MAX_PLAIN_KEY_LETTERS = 200
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ToolCall:
         if given is None:
             return None
         whole = f"{self.tool} of {self.caller.actor or 'nobody'}: {given}"
-        if len(whole.encode(errors="replace")) <= _LONGEST_PLAIN_KEY:
+        if len(whole.encode(errors="replace")) <= _MAX_PLAIN_KEY_LETTERS:
             return whole
         return f"{self.tool}: {hashlib.sha256(whole.encode(errors='replace')).hexdigest()}"
 

@@ -20,7 +20,7 @@ from omnigraph.mcp.tools.reads import answer_rows
 from omnigraph.mcp.tools.schemas import BRANCH, COMMIT, NEXT_CURSOR, WHERE, WHY, objects, page_options
 from omnigraph.mcp.tools.writes import CHANGED, answer_change
 
-_LONGEST_DESCRIPTION = 1_000
+_MAX_DESCRIPTION_LETTERS = 1_000
 
 
 def stored_tools(queries: Iterable[StoredQuery], catalog: Catalog | None, limits: ToolLimits) -> list[Tool]:
@@ -75,7 +75,7 @@ def _describe(query: StoredQuery) -> str:
 def make_plain(said: str) -> str:
     """Return a text of somebody else without control characters, and not longer than it may be."""
     plain = re.sub(r"[^\S\n]+", " ", "".join(sign for sign in said if sign.isprintable() or sign in "\n\t"))
-    return plain if len(plain) <= _LONGEST_DESCRIPTION else plain[:_LONGEST_DESCRIPTION] + "…"
+    return plain if len(plain) <= _MAX_DESCRIPTION_LETTERS else plain[:_MAX_DESCRIPTION_LETTERS] + "…"
 
 
 def _rows_schema(query: StoredQuery, catalog: Catalog | None) -> dict[str, Any]:

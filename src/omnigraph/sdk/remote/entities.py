@@ -14,7 +14,7 @@ from omnigraph.sdk.remote.reads import where_of
 from omnigraph.sdk.remote.requests.transport import Transport, given
 from omnigraph.wire.values import decode, encode
 
-_PER_PAGE = 1_000
+_GROUPS_PER_PAGE = 1_000
 
 
 class RemoteEntities:
@@ -41,7 +41,7 @@ class RemoteEntities:
         asked: dict[str, Any] = {"type": type, "on": list(rule.on), **where}
         token = None
         while limit is None or len(found) < limit:
-            most = _PER_PAGE if limit is None else min(_PER_PAGE, limit - len(found))
+            most = _GROUPS_PER_PAGE if limit is None else min(_GROUPS_PER_PAGE, limit - len(found))
             page = self._transport.ask("/entities/same", **asked, limit=most, **given({"page_token": token}))
             found += [tuple(group) for group in page["groups"]]
             token = page["next_page_token"]

@@ -16,7 +16,7 @@ from omnigraph.sdk.remote.branches import rules_as_data
 from omnigraph.sdk.remote.requests.transport import Transport, quoted
 from omnigraph.wire.values import decode
 
-_PER_PAGE = 1_000
+_PROPOSALS_PER_PAGE = 1_000
 
 
 class RemoteProposals:
@@ -131,7 +131,7 @@ class RemoteProposals:
         check_state(state)
         found: list[Proposal] = []
         while limit is None or len(found) < limit:
-            most = _PER_PAGE if limit is None else min(_PER_PAGE, limit - len(found))
+            most = _PROPOSALS_PER_PAGE if limit is None else min(_PROPOSALS_PER_PAGE, limit - len(found))
             page = self._transport.ask(
                 "/proposals", state=state, source=source, into=into, limit=most, page_token=after
             )

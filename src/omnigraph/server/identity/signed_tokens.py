@@ -27,8 +27,8 @@ _ASK_AGAIN_SECONDS = 10.0
 """How soon they are asked for again because of a key that is not among them."""
 _FETCH_SECONDS = 5.0
 _MAX_BYTES = 1024 * 1024
-_MAX_TOKEN = 16 * 1024
-_MAX_ACTOR = 256
+_MAX_TOKEN_LETTERS = 16 * 1024
+_MAX_ACTOR_LETTERS = 256
 _HERE = ("127.0.0.1", "::1", "localhost")
 
 _OF_PUBLIC_KEYS = frozenset({"kty", "kid", "use", "alg", "crv", "x", "y", "n", "e"})
@@ -91,7 +91,7 @@ class SignedTokens:
 
     def find_actor(self, token: str) -> str | None:
         """Return the actor that a valid token names; None for anything else."""
-        if len(token) > _MAX_TOKEN or token.count(".") != 2:
+        if len(token) > _MAX_TOKEN_LETTERS or token.count(".") != 2:
             return None
         try:
             header = jwt.get_unverified_header(token)
@@ -113,7 +113,7 @@ class SignedTokens:
         except (PyJWTError, ValueError, TypeError, OmniError):
             return None
         actor = claims.get(self._config.actor_claim)
-        if not isinstance(actor, str) or not 0 < len(actor) <= _MAX_ACTOR or not actor.isprintable():
+        if not isinstance(actor, str) or not 0 < len(actor) <= _MAX_ACTOR_LETTERS or not actor.isprintable():
             return None
         return actor if actor == actor.strip() else None
 

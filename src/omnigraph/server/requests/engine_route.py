@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 
 from omnigraph.base.errors import BadInput
 from omnigraph.server.calls import GraphCall
-from omnigraph.server.context import ClientGone, RequestState, current_request
+from omnigraph.server.context import CLIENT_GONE_STATUS, ClientGone, RequestState, current_request
 from omnigraph.server.policies import refuse_reader
 from omnigraph.server.requests.engine_pool import current_pool
 from omnigraph.server.requests.json_answer import JsonAnswer
@@ -23,7 +23,6 @@ from omnigraph.server.requests.route_terms import RouteTerms, read_terms
 from omnigraph.wire.media import IF_COMMIT_HEADER
 
 _TERMS = "omnigraph_terms"
-_CLIENT_CLOSED_REQUEST = 499
 
 
 async def _read_key(
@@ -102,7 +101,7 @@ def _run_in_pool(endpoint: Callable[..., Any], terms: RouteTerms, status: int) -
         except ClientGone:
             if not request.has_left:
                 raise  # it is the server that does not wait
-            return Response(status_code=_CLIENT_CLOSED_REQUEST)  # nobody reads it
+            return Response(status_code=CLIENT_GONE_STATUS)  # nobody reads it
 
     work.__dict__[_TERMS] = terms
     return work

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, OmniError, ResourceLimit, Unavailable
 from omnigraph.base.ids import new_ulid
-from omnigraph.server.context import BrokenAnswer, ClientGone, RequestState, enter_request
+from omnigraph.server.context import CLIENT_GONE_STATUS, BrokenAnswer, ClientGone, RequestState, enter_request
 from omnigraph.server.limits import RequestLimits
 from omnigraph.server.observe.traces import Traces
 from omnigraph.server.requests.engine_pool import enter_pool
@@ -32,8 +32,6 @@ _ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _FAILED = "the server has failed; its log says why, under the id of the request"
 _STOPPING = "the server is stopping: ask again; a write with an idempotency key is not done twice"
 _GRAPH = "/graphs/{graph}"
-_NOBODY = 499
-"""The status in the log of a request whose client went away before its answer."""
 
 
 class RequestLifecycle:
@@ -167,7 +165,7 @@ def _sum_up(scope: Scope, state: RequestState, wire: _Wire) -> dict[str, Any]:
         "route": state.route or None,
         "graph": state.graph,
         "actor": state.actor,
-        "status": wire.status if wire.status is not None else _NOBODY,
+        "status": wire.status if wire.status is not None else CLIENT_GONE_STATUS,
         "complete": wire.is_complete,
         "code": state.code,
         "commit": state.commit,

@@ -29,7 +29,7 @@ from omnigraph.server.requests.route_terms import reads_only
 
 _UNSUPPORTED, _NO_NAMESPACE, _NO_TABLE, _NO_VERSION, _INVALID = 0, 1, 4, 11, 13
 _CONFLICT, _DENIED, _UNKNOWN_CALLER, _UNAVAILABLE, _INTERNAL = 14, 15, 16, 17, 18
-_NOT_ACCEPTABLE = 406
+_NOT_ACCEPTABLE_STATUS = 406
 _NAMESPACE_PARTS, _TABLE_PARTS = 2, 3
 
 
@@ -254,7 +254,7 @@ def _number_of(error: OmniError) -> int:
 def _refuse(error: OmniError, number: int) -> Response:
     answer = answer_of(error)
     body = {"error": error.message, "code": number, "detail": error.code, "instance": ""}
-    status = _NOT_ACCEPTABLE if number == _UNSUPPORTED else answer.status_code
+    status = _NOT_ACCEPTABLE_STATUS if number == _UNSUPPORTED else answer.status_code
     headers = {
         name: answer.headers[name] for name in ("retry-after", "www-authenticate") if name in answer.headers
     }

@@ -15,7 +15,7 @@ from omnigraph.base.errors import BadInput
 from omnigraph.yaml_text import read_yaml
 
 _NAME = re.compile(r"[a-zA-Z0-9-]{1,64}")
-_SHORTEST_SECRET = 16
+_MIN_SECRET_LETTERS = 16
 _FILE = {"version", "allow", "webhooks"}
 _HOOK = {"name", "url", "secret_env", "secret_file", "events", "graphs"}
 _ALLOWED = {"host", "private", "insecure"}
@@ -124,8 +124,10 @@ def _read_secret(item: Mapping[str, Any], where: str) -> bytes:
         found = os.environ.get(str(env), "") if file is None else Path(str(file)).read_text().strip()
     except OSError as error:
         raise BadInput(f"{where}: its secret cannot be read: {error}") from error
-    if len(found) < _SHORTEST_SECRET:
-        raise BadInput(f"{where}: its secret has fewer than {_SHORTEST_SECRET} characters, or is not there")
+    if len(found) < _MIN_SECRET_LETTERS:
+        raise BadInput(
+            f"{where}: its secret has fewer than {_MIN_SECRET_LETTERS} characters, or is not there"
+        )
     return found.encode()
 
 

@@ -17,7 +17,7 @@ import httpx
 from omnigraph.base import clock
 from omnigraph.server.webhooks.config import Webhook
 
-SECONDS = 10.0
+_ANSWER_SECONDS = 10.0
 """How long an answer is waited for."""
 
 
@@ -43,7 +43,7 @@ def deliver(hook: Webhook, id: str, event: Mapping[str, Any]) -> None:
     # The address that was judged is the one that is called, whatever the name means by then.
     url = urlunsplit((parts.scheme, f"{host}:{hook.port}", parts.path or "/", parts.query, ""))
     try:
-        with httpx.Client(trust_env=False, follow_redirects=False, timeout=SECONDS) as client:
+        with httpx.Client(trust_env=False, follow_redirects=False, timeout=_ANSWER_SECONDS) as client:
             request = client.build_request(
                 "POST", url, content=body, headers=headers, extensions={"sni_hostname": hook.host}
             )

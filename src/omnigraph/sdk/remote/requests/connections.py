@@ -15,7 +15,7 @@ from omnigraph.base.errors import BadInput
 
 _CONNECT_SECONDS = 10.0
 _POLL_MILLISECONDS = 50
-_MOST_IDLE = 16
+_MAX_IDLE_CONNECTIONS = 16
 _PIECE_BYTES = 1 << 16
 SentContent = bytes | Iterator[bytes] | None
 BROKEN = (OSError, HTTPException)
@@ -116,7 +116,7 @@ class Connections:
     def give_back(self, connection: HTTPConnection, is_done: bool) -> None:
         """Keep a connection for the next request, unless an answer is still in it."""
         with self._lock:
-            if is_done and connection.sock is not None and len(self._idle) < _MOST_IDLE:
+            if is_done and connection.sock is not None and len(self._idle) < _MAX_IDLE_CONNECTIONS:
                 self._idle.append(connection)
                 return
         connection.close()

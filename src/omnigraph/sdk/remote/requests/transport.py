@@ -20,9 +20,9 @@ from omnigraph.wire.values import decode
 
 _PAUSES = (0.05, 0.5)
 """Seconds before a request is sent again."""
-_TOO_MANY = 429
-_LONGEST_WAIT = 5.0
-_ERRORS_FROM = 400
+_TOO_MANY_STATUS = 429
+_MAX_WAIT_SECONDS = 5.0
+_FIRST_ERROR_STATUS = 400
 
 
 class Transport:
@@ -175,7 +175,7 @@ class Transport:
         for pause in (*_PAUSES, None):
             try:
                 answer = self._connections.send(method, self._path + path, {**self._headers, **headers}, body)
-                if is_whole or answer.status >= _ERRORS_FROM:
+                if is_whole or answer.status >= _FIRST_ERROR_STATUS:
                     answer.load()
             except NotSent as error:
                 if pause is None or not (body is None or isinstance(body, bytes)):
@@ -187,7 +187,7 @@ class Transport:
                 if pause is None or not can_repeat:
                     raise self._unknown(error) if writes else self._unreachable(error) from error
             else:
-                if answer.status < _ERRORS_FROM:
+                if answer.status < _FIRST_ERROR_STATUS:
                     return answer
                 wait = _seconds_to_wait(answer)
                 failure = _error_of(answer)
@@ -246,10 +246,10 @@ def _is_stream(body: SentContent) -> bool:
 
 def _seconds_to_wait(answer: Answer) -> float | None:
     """Return when a request that the server had no room for may be sent again; it has not begun."""
-    if answer.status != _TOO_MANY:
+    if answer.status != _TOO_MANY_STATUS:
         return None
     told = answer.headers.get("Retry-After", "")
-    return max(_PAUSES[-1], min(float(told), _LONGEST_WAIT) if told.isascii() and told.isdigit() else 0)
+    return max(_PAUSES[-1], min(float(told), _MAX_WAIT_SECONDS) if told.isascii() and told.isdigit() else 0)
 
 
 def _error_of(answer: Answer) -> OmniError:
