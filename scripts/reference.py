@@ -33,8 +33,19 @@ HANDLES = {
 }
 """What a user holds: how it is reached, and where it is defined."""
 INSIDE = {
-    "Graph": {"catalog_at", "commit_work", "embedder", "schemas", "settings", "snapshot_of"},
-    "Snapshot": {"access", "catalog", "distinct", "sees_all", "sight", "view_id", "catalog_at"},
+    "Graph": {
+        "catalog_at",
+        "commit_work",
+        "embedder",
+        "internals",
+        "reader",
+        "schemas",
+        "settings",
+        "snapshot_of",
+    },
+    "Snapshot": {"access", "catalog", "core", "distinct", "sees_all", "sight", "view_id", "catalog_at"},
+    "Proposals": {"stamp"},
+    "BlobHandle": {"stamp"},
 }
 """What only other parts of the engine call."""
 MODULES = (

@@ -58,7 +58,7 @@ export interface CleanupBody {
   message?: string | null;
 }
 
-/** Nodes that are the same thing: which of them stays, and whose values it gets. */
+/** Duplicates: which of them stays, and whose values it gets. */
 export interface CombineBody {
   type: string;
   /** The id that stays. */
@@ -142,7 +142,7 @@ export interface MergeBody {
   message?: string | null;
   /** Noted in the commit. */
   metadata?: { [name: string]: string } | null;
-  /** What finds one thing under two ids. */
+  /** What finds duplicates. */
   same_as?: SameRuleBody[] | null;
 }
 
@@ -188,7 +188,7 @@ export interface ProposalBody {
   strategy?: "entity" | "property" | "ours" | "theirs";
   /** Noted in the commit of the merge. */
   metadata?: { [name: string]: string } | null;
-  /** What finds one thing under two ids. */
+  /** What finds duplicates. */
   same_as?: SameRuleBody[] | null;
 }
 
@@ -295,7 +295,7 @@ export interface RunBody {
   retry?: number;
 }
 
-/** Nodes of a type that have the same values of these properties may be the same thing. */
+/** Nodes of a type that have the same values of these properties may be duplicates. */
 export interface SameRuleBody {
   type: string;
   on: string[];
@@ -645,7 +645,7 @@ export class OmniGraphClient {
     return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/entity/reset`, { "type": given.type, "id": given.id, "branch": given.branch }, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
-  /** Make one node of several that are the same thing, and move the edges of the others to it. */
+  /** Combine duplicates: make one node of several, and move the edges of the others to it. */
   async combineEntities(given: { graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: CombineBody }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/entities/combine`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }

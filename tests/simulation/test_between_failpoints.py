@@ -75,7 +75,7 @@ def test_a_floor_never_goes_back_when_two_cleanups_meet(root: str, monkeypatch: 
     graph = og.open(root)
     graph.branches.create("dev")
     put(graph, "a", "b", "c")
-    main, read_floor = graph._core.truth.stamp.main, survey.read_floor
+    main, read_floor = graph.internals.core.truth.stamp.main, survey.read_floor
     waiting = [main]
 
     def held_up(store: Any, incarnation: str) -> Any:

@@ -130,7 +130,7 @@ def test_a_writer_that_staged_before_a_cleanup_and_publishes_after_it_is_refused
         uri, options = f"{s3.uri}/graph", s3.options
     graph = og.init(uri, PEOPLE, storage_options=options)
     fill(graph, 3)
-    truth, settings = graph._core.truth, graph._core.settings
+    truth, settings = graph.internals.core.truth, graph.internals.core.settings
 
     class Held(RowChanges):
         """Work during which somebody cleans up: after its last table is staged, before it is published."""
@@ -233,7 +233,7 @@ def test_a_branch_that_gets_its_name_before_the_floor_is_kept(tmp_path: Path, wo
     graph = og.init(tmp_path / "graph", PEOPLE)
     fill(graph, 3)
     cleaner = workers.take()
-    old = graph._state()
+    old = graph.internals.read_state()
     fill(graph, 3, 10)
     cleaner.tell(
         "held",
@@ -246,7 +246,7 @@ def test_a_branch_that_gets_its_name_before_the_floor_is_kept(tmp_path: Path, wo
         env=NOW,
     )
     cleaner.wait_parked("cleanup.after_survey")
-    create_branch(graph._core.truth, "dev", old.head, None)
+    create_branch(graph.internals.core.truth, "dev", old.head, None)
     cleaner.release("cleanup.after_survey")
     cleaner.answer()
     assert open_again(graph.uri).snapshot("dev").table("node:Person").count() == 3
@@ -264,7 +264,7 @@ def test_a_tag_made_while_a_cleanup_runs_is_kept_or_refused(
     cleaner.tell("held", graph.uri, "main", "cleanup", (), {"keep": 1}, failpoints=f"{point}=park@1", env=NOW)
     cleaner.wait_parked(point)
     refused = point == "cleanup.after_floors"
-    record = graph.snapshot(version=2)._record if not refused else None
+    record = graph.snapshot(version=2).record if not refused else None
     if refused:
         with pytest.raises(HistoricalVersionReclaimed):
             graph.tags.create("v1", commit=made[0])
@@ -284,12 +284,12 @@ def test_a_tag_made_while_a_cleanup_runs_is_kept_or_refused(
 def test_a_tag_whose_commit_goes_before_it_is_stored_is_taken_back(tmp_path: Path, workers: Workers) -> None:
     graph = og.init(tmp_path / "graph", PEOPLE)
     fill(graph, 3)
-    record = graph.snapshot(version=2)._record
+    record = graph.snapshot(version=2).record
     cleaner = workers.take()
     _clean(cleaner, graph.uri, keep=1)
     cleaner.answer()
     with pytest.raises(HistoricalVersionReclaimed):
-        graph._core.truth.tags.create("v1", record, 0, None)
+        graph.internals.core.truth.tags.create("v1", record, 0, None)
     assert graph.tags.list() == []
 
 
@@ -350,11 +350,11 @@ def test_old_handles_cannot_bring_back_what_was_collected(
     graph = og.init(tmp_path / "graph", PEOPLE)
     fill(graph, 3)
     old = open_again(graph.uri)
-    stale = old._state()
+    stale = old.internals.read_state()
     fill(graph, 12, 10)
     assert graph.cleanup(keep=1).records_removed > 10
     # Put where the next record of the stale head was: the number is free again, and nobody reads it.
-    truth = old._core.truth
+    truth = old.internals.core.truth
     commit_id = new_commit_id(stale.head.incarnation)
     ghost = replace(stale.head, commit=commit_id, seq=stale.head.seq + 1, parent=stale.head.ref)
     assert truth.chains.put(ghost) is not None

@@ -52,7 +52,7 @@ def _two_tables(name: str) -> list[Change]:
 
 def _deepen(graph: Any, depth: int) -> None:
     """Put records onto main until it has `depth` commits: each pins what the head pins and leaves a hint."""
-    truth = graph._core.truth
+    truth = graph.internals.core.truth
     head = truth.state("main").head
     while head.seq < depth:
         commit = new_commit_id(head.incarnation)

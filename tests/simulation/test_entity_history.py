@@ -28,7 +28,7 @@ class Plain:
         return sorted(self._found)
 
     def _walk(self, record: CommitRecord) -> None:
-        chains = self._graph._core.truth.chains
+        chains = self._graph.internals.core.truth.chains
         while True:
             if record.parent is None:
                 return

@@ -50,7 +50,7 @@ def lose_once(
     meanwhile: Callable[[], object] | None = None,
 ) -> None:
     """Let the next request of a graph for such a path fail; it has arrived if something happens meanwhile."""
-    store = graph._core.truth.store
+    store = graph.internals.core.truth.store
     kind = type(store)
     real = getattr(kind, method)
     lost: list[str] = []
@@ -257,7 +257,7 @@ def test_damage_of_a_branch_with_a_pending_plan_stops_nobody_on_main(root: str, 
     graph = og.open(root)
     graph.branches.create("dev")
     put(graph, "d1", "d2", branch="dev")
-    chain = graph._core.truth.state("dev").ref.incarnation
+    chain = graph.internals.core.truth.state("dev").ref.incarnation
     at(Failpoint.PLAN_AFTER_PUT, die)
     with pytest.raises(Killed):
         graph.load(NEW, mode="append", branch="dev")
@@ -460,8 +460,8 @@ def test_a_branch_that_was_rebased_before_its_maker_heard_of_it_was_made(
     root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = og.open(root)
-    kind = type(graph._core.truth.store)
-    replace, store, sent = kind.replace, graph._core.truth.store, list[bytes]()
+    kind = type(graph.internals.core.truth.store)
+    replace, store, sent = kind.replace, graph.internals.core.truth.store, list[bytes]()
 
     def send_twice(self: Any, path: str, data: bytes, etag: str) -> str:
         if self is not store or not path.endswith("/dev.json") or sent:

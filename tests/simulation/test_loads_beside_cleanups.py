@@ -124,7 +124,7 @@ def test_a_held_base_stays_and_so_do_files_that_were_staged_for_it(
     graph.load(records("loaded"), mode="append")
     assert seen and seen[0][1] > 0, "what was staged was not left alone"
     assert names(root) == ["a", "b", "c", "loaded"]
-    assert not [tag for tag in graph._core.truth.tags.list() if tag.name.startswith("__write/")]
+    assert not [tag for tag in graph.internals.core.truth.tags.list() if tag.name.startswith("__write/")]
     assert graph.tags.list() == []
     og.open(root).cleanup(keep=1)
     with pytest.raises(og.NotFound):
@@ -134,8 +134,8 @@ def test_a_held_base_stays_and_so_do_files_that_were_staged_for_it(
 def test_a_hold_that_nobody_renews_is_ignored(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = og.open(root)
     put(graph, "a")
-    core = graph._core
-    hold = base_hold.BaseHold(core.truth, core.settings, None, graph._state().head)
+    core = graph.internals.core
+    hold = base_hold.BaseHold(core.truth, core.settings, None, graph.internals.read_state().head)
     hold.place()
     began = graph.snapshot().commit_id
     put(graph, "b", "c")
@@ -174,7 +174,7 @@ def test_a_write_that_reads_lists_in_time_survives_more_cleanups_than_lists_are_
 def test_lists_that_are_read_late_prove_nothing(root: str) -> None:
     graph = og.open(root)
     put(graph, "a", "b")
-    lists = graph._core.truth.condemned
+    lists = graph.internals.core.truth.condemned
     before = lists.newest()
     for number in range(KEPT_LISTS + 2):
         commit_and_clean_up(root, f"x{number}")
@@ -300,6 +300,6 @@ def test_a_hold_of_what_a_cleanup_has_dropped_leaves_nothing_behind(root: str) -
     put(graph, "a")
     dropped = graph.snapshot().record
     commit_and_clean_up(root, "b", "c")
-    core = og.open(root)._core
+    core = og.open(root).internals.core
     base_hold.BaseHold(core.truth, core.settings, None, dropped).place()
     assert list(Path(root).glob("__manifest/tags/*")) == []

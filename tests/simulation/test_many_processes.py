@@ -201,7 +201,7 @@ def test_a_branch_deleted_under_its_writers_keeps_all_it_acknowledged_until_its_
     uri = str(tmp_path / "graph")
     graph = og.init(uri, SCHEMA)
     graph.branches.create("topic")
-    old = graph._core.truth.state("topic").ref
+    old = graph.internals.core.truth.state("topic").ref
     logs = [tmp_path / f"{me}.log" for me in range(3)]
     writers = [workers.take() for _ in logs]
     for me, (writer, log) in enumerate(zip(writers, logs, strict=True)):
@@ -214,11 +214,11 @@ def test_a_branch_deleted_under_its_writers_keeps_all_it_acknowledged_until_its_
         other.branches.create("topic")
     ended = {writer.answer(300) for writer in writers}
     assert ended <= ({"branch_gone", "not_found", "none"} if again else {"branch_gone", "not_found"})
-    truth = graph._core.truth
+    truth = graph.internals.core.truth
     closing = truth.state_of(old).head
     assert closing.closed
     assert closing.parent is not None
-    before_the_end = Snapshot(graph._core, truth.chains.at(closing.parent), "topic")
+    before_the_end = Snapshot(graph.internals.core, truth.chains.at(closing.parent), "topic")
     kept = {row.split()[1] for row in rows_of(before_the_end)}
     acknowledged = logged(logs, "end")
     og.open(uri)

@@ -149,8 +149,8 @@ def test_a_killed_merge_leaves_the_whole_old_or_the_whole_new_graph(
     assert found["node:City"].pop("rome") is not None
     assert found == states[NEW]
     if kind == "net_zero" and recovered == NEW:
-        pins = [record.pin.path for record in reader._core.truth.state("main").head.tables.values()]
-        kept = [record.pin.path for record in before._record.tables.values()]
+        pins = [record.pin.path for record in reader.internals.core.truth.state("main").head.tables.values()]
+        kept = [record.pin.path for record in before.record.tables.values()]
         assert len(set(kept) - set(pins)) == 1, "only the table that was written afterwards has moved"
 
 

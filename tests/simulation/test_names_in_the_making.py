@@ -38,7 +38,7 @@ def _lose_next(
     graph: og.Graph, method: str, is_meant: Callable[..., bool], error: og.OmniError, meanwhile: Any = None
 ) -> None:
     """Let one request of a graph reach the store and its answer be lost, or fail before it."""
-    store = graph._core.truth.store
+    store = graph.internals.core.truth.store
     kind = type(store)
     real = getattr(kind, method)
 

@@ -202,7 +202,7 @@ def test_a_noted_rollback_is_never_rolled_forward_later(root: Path, base: Conten
     with failpoints.arm_temporarily("recovery.before_delete", "raise"), pytest.raises(InjectedFault):
         og.open(root)
     # The conditions that stood against the plan fall away: it names the current tables as what it expects.
-    head = og.open(root, read_only=True)._state().head
+    head = og.open(root, read_only=True).internals.read_state().head
 
     def expect_the_current_tables(stored: dict[str, Any]) -> None:
         stored["plan"]["reads"] = {
@@ -942,7 +942,7 @@ def test_a_branch_delete_that_cannot_close_the_chain_leaves_a_live_branch(root: 
 
 
 def test_an_unusable_hint_is_ignored(root: Path, base: Contents) -> None:
-    main = og.open(root)._core.truth.stamp.main
+    main = og.open(root).internals.core.truth.stamp.main
     hint = root / "__manifest" / "hints" / f"{main}.json"
     good = hint.read_bytes()
     texts = (

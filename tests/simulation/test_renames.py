@@ -41,7 +41,7 @@ def _rename(root: str, old: str = "old", new: str = "new") -> None:
 
 
 def _holds(root: str) -> list[str]:
-    return [tag.name for tag in og.open(root)._core.truth.tags.list()]
+    return [tag.name for tag in og.open(root).internals.core.truth.tags.list()]
 
 
 def _cut_off(root: str, point: str, old: str = "old", new: str = "new") -> None:

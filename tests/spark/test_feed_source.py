@@ -252,9 +252,9 @@ def test_a_copy_that_follows_the_stream_is_equal_and_a_batch_again_changes_nothi
 def test_a_gap_is_a_typed_error_inside_that_of_spark(session: Any, graph: og.Graph, tmp_path: Path) -> None:
     commits = {commit.version: commit.id for commit in graph.commits.list()}
     (entry,) = [
-        item for item in graph.snapshot(version=2)._record.tables.values() if item.key == "node:Person"
+        item for item in graph.snapshot(version=2).record.tables.values() if item.key == "node:Person"
     ]
-    graph._core.truth.store.delete(f"{entry.location}/{entry.pin.path}")
+    graph.internals.core.truth.store.delete(f"{entry.location}/{entry.pin.path}")
     with pytest.raises(PySparkException) as caught:
         _run(session, graph, tmp_path / "checkpoint", lambda frame, _: frame.collect())
     gap = graph_error(caught.value)

@@ -169,7 +169,9 @@ def test_an_update_goes_on_beside_cleanups(catalog: Catalog) -> None:
     catalog.session.udf.register("clean_up", udf(clean_up, "string").asNondeterministic())
     catalog.sql("UPDATE og.main.person SET city = clean_up('there') WHERE name = 'ada'")
     assert catalog.sql("SELECT city FROM og.main.person WHERE name = 'ada'") == [("there",)]
-    assert not [tag for tag in catalog.graph._core.truth.tags.list() if tag.name.startswith("__write/")]
+    assert not [
+        tag for tag in catalog.graph.internals.core.truth.tags.list() if tag.name.startswith("__write/")
+    ]
 
 
 def test_statements_are_noted_by_actor_message_and_metadata(catalog: Catalog, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_a_batch_is_a_commit_and_one_that_spark_forgot_changes_nothing(
     newest = graph.commits.list(limit=1)[0]
     assert newest.metadata.items() >= {"app_id": "crm", "batch": "1", "load.rows": "1"}.items()
     assert newest.message == "from the stream"
-    assert not [tag for tag in graph._core.truth.tags.list() if tag.name.startswith("__write/")]
+    assert not [tag for tag in graph.internals.core.truth.tags.list() if tag.name.startswith("__write/")]
 
     commits = tmp_path / "checkpoint" / "commits"
     (commits / "1").unlink()
@@ -107,7 +107,7 @@ def test_a_wrong_record_stops_the_stream_and_its_batch_stays_out(
     assert isinstance(error, og.ValidationError)
     assert "Person.name is required" in error.message
     assert names(graph) == {}
-    assert not [tag for tag in graph._core.truth.tags.list() if tag.name.startswith("__write/")]
+    assert not [tag for tag in graph.internals.core.truth.tags.list() if tag.name.startswith("__write/")]
 
 
 def test_wrong_records_are_put_aside_and_the_stream_goes_on(

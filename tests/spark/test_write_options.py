@@ -55,7 +55,7 @@ def test_integers_are_ends_of_edges_and_holds_go_with_the_write(session: Any, gr
     graph.load(session.createDataFrame([(2, 1)], "from long, to long"), type="Knows", mode="append")
     found = graph.query("query q() { match { $a: Person  $a knows $b } return { $a.nr as a  $b.nr as b } }")
     assert sorted((row["a"], row["b"]) for row in found.rows) == [(1, 2), (2, 1)]
-    assert not [tag for tag in graph._core.truth.tags.list() if tag.name.startswith("__write/")]
+    assert not [tag for tag in graph.internals.core.truth.tags.list() if tag.name.startswith("__write/")]
 
 
 def test_overwriting_with_a_frame_without_partitions_empties_the_type(session: Any, graph: og.Graph) -> None:
@@ -110,7 +110,7 @@ def test_many_small_partitions_become_one_file(session: Any, graph: og.Graph) ->
 
 
 def count_files(graph: og.Graph) -> int:
-    (entry,) = [item for item in graph.snapshot()._record.tables.values() if item.key == "node:Person"]
+    (entry,) = [item for item in graph.snapshot().record.tables.values() if item.key == "node:Person"]
     return entry.fragments
 
 
@@ -155,7 +155,7 @@ def test_wrong_rows_of_a_frame_are_put_aside(session: Any, graph: og.Graph, tmp_
     assert json.loads(fixed.read_text())["to"] == "44"
     graph.load([{"type": "Person", "data": {"nr": 44}}], mode="append")
     assert graph.load(fixed, mode="append").edges == {"Knows": 1}
-    assert not [tag for tag in graph._core.truth.tags.list() if tag.name.startswith("__write/")]
+    assert not [tag for tag in graph.internals.core.truth.tags.list() if tag.name.startswith("__write/")]
 
 
 @pytest.mark.parametrize(

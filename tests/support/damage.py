@@ -177,7 +177,7 @@ def needed(root: Path) -> set[str]:
     found: set[str] = set()
     for branch in graph.branches.list():
         for commit in graph.commits.list(branch):
-            for entry in graph.snapshot(commit=commit.id)._record.tables.values():
+            for entry in graph.snapshot(commit=commit.id).record.tables.values():
                 beside = sums_path(entry.pin)
                 sums = Sums.decode((root / entry.location / beside).read_bytes())
                 found.update(f"{entry.location}/{path}" for path in (*sums.files, entry.pin.path, beside))

@@ -78,7 +78,7 @@ def migrate(uri: str) -> int:
     """Be a later release, with the next format: open a graph for writing and return its format."""
     migrations.STEPS = {stored_format.CURRENT: _step}
     stored_format.CURRENT += 1
-    return og.open(uri)._core.truth.stamp.format
+    return og.open(uri).internals.core.truth.stamp.format
 
 
 def _step(store: ObjectStore) -> None:

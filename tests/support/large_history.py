@@ -64,7 +64,7 @@ class _Maker:
     """Puts records and refs."""
 
     def __init__(self, graph: Any, folder: Path, dice: random.Random) -> None:
-        self.truth, self.folder, self.dice = graph._core.truth, folder, dice
+        self.truth, self.folder, self.dice = graph.internals.core.truth, folder, dice
         self.graph = graph
         state = self.truth.state("main")
         self.live: dict[str, _Branch] = {"main": _Branch(state)}

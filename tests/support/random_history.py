@@ -166,4 +166,6 @@ class RandomHistory:
         if missing:
             new = self.random.choice(missing)
             flags = frozenset(flag for flag in FLAGS if made[flag]) | {new}
-            type(self.graph)(self.graph._core, branch).schema.apply(schema_text(flags, new), allow_drop=True)
+            type(self.graph)(self.graph.internals.core, branch).schema.apply(
+                schema_text(flags, new), allow_drop=True
+            )

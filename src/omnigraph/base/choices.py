@@ -15,7 +15,7 @@ MergeStrategy: TypeAlias = Literal["entity", "property", "ours", "theirs"]
 SchemaMode: TypeAlias = Literal["replace", "extend"]
 EntityKind: TypeAlias = Literal["node", "edge"]
 ChangeOp: TypeAlias = Literal["insert", "update", "delete"]
-SameValues: TypeAlias = Literal["fill", "keep", "newest"]
+CombineValues: TypeAlias = Literal["fill", "keep", "newest"]
 
 
 def refuse_branch_and_snapshot(branch: object, snapshot: object) -> None:

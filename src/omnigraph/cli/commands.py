@@ -74,7 +74,7 @@ GROUPS = {
     "schema": "Look at the schema and change it.",
     "queries": "Look at the stored queries and change them.",
     "blob": "Read and write the bytes of a blob.",
-    "entity": "Look at one node or edge; make one of several.",
+    "entity": "Look at one node or edge; combine duplicates.",
     "proposal": "Propose branches to be merged; review, approve and merge what others propose.",
     "tag": "Name commits, so that cleanup keeps them.",
     "changes": "Follow what is committed.",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from omnigraph.sdk.entities.entity import Entity
 
 app = typer.Typer(
-    help="Look at one node or edge; make one of several.", no_args_is_help=True, rich_markup_mode=None
+    help="Look at one node or edge; combine duplicates.", no_args_is_help=True, rich_markup_mode=None
 )
 
 OnBranch = Annotated[str, typer.Option("--branch", "-b", help="The branch.")]
@@ -153,7 +153,7 @@ def same(
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """List nodes that may be the same thing: each line has ids with the same values."""
+    """List nodes that may be duplicates: each line has ids with the same values."""
     with report_errors(as_json):
         found = (
             session_of(context)
@@ -193,7 +193,7 @@ def combine(
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make one node of several that are the same thing; their edges are moved to the one that stays."""
+    """Combine duplicates: make one node of several; their edges are moved to the one that stays."""
     with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=False)
         done = graph.entities.combine(

@@ -30,14 +30,14 @@ SameAsOption = Annotated[
     typer.Option(
         "--same-as",
         metavar="TYPE.PROPERTY",
-        help="Ask about nodes of one type with the same value, which may be one thing; can be repeated. "
+        help="Ask about nodes of one type with the same value, which may be duplicates; can be repeated. "
         "Several properties together: Person.first,last.",
     ),
 ]
 
 
 def parse_rules(given: list[str] | None) -> list[dict[str, Any]] | None:
-    """Return the rules that find one thing under two ids, as they were typed."""
+    """Return the rules that find duplicates, as they were typed."""
     if not given:
         return None
     found = []

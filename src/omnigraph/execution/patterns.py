@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
 
-_MAX_SHOWN = 80
+_MAX_SHOWN_CHARACTERS = 80
 """Characters of a pattern that a message shows."""
 
 
@@ -16,7 +16,7 @@ def find_pattern(texts: pa.Array, pattern: str) -> pa.BooleanArray:
     try:
         return pc.match_substring_regex(texts, pattern)
     except pa.ArrowInvalid as error:
-        shown = pattern if len(pattern) <= _MAX_SHOWN else pattern[:_MAX_SHOWN] + "…"
+        shown = pattern if len(pattern) <= _MAX_SHOWN_CHARACTERS else pattern[:_MAX_SHOWN_CHARACTERS] + "…"
         reason = str(error).removeprefix("Invalid regular expression: ")
         raise BadInput(
             f"the pattern {shown!r} of matches is not a regular expression (RE2): {reason}", pattern=pattern

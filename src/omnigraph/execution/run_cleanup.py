@@ -22,10 +22,10 @@ def run_cleanup(
     graph: Graph, keep: int | None, older_than: timedelta | str | None, dry_run: bool, message: str | None
 ) -> Cleanup:
     """Drop old commits of every branch and remove what nothing needs any more."""
-    graph._allow("admin")
+    graph.internals.check_allowed("admin")
     if not dry_run:
-        graph._must_be_writable()
-    core = graph._whole
+        graph.internals.check_writable()
+    core = graph.internals.whole
     said = storable("message", message, core.settings.commit_text_bytes)
     request = CleanupRequest(read_limits(keep, older_than), graph.actor, said, dry_run)
     if not dry_run:

@@ -12,9 +12,10 @@ from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.handle_branches import Branches
 from omnigraph.graph.handle_commits import Commits
 from omnigraph.graph.handle_tags import Tags
+from omnigraph.graph.internals import CHANGE, READ, Internals
 from omnigraph.graph.manifest.record import CommitClass, storable, storable_metadata
 from omnigraph.graph.manifest.refs import MAIN
-from omnigraph.graph.open_graph import CHANGE, READ, OpenGraph
+from omnigraph.graph.open_graph import OpenGraph
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.write.commit import commit
@@ -40,7 +41,7 @@ class Graph(OpenGraph):
         actor: str | None = None,
         policy: Gate | None = None,
     ) -> None:
-        super().__init__(core, branch, read_only, actor, policy)
+        super().__init__(core, branch, read_only, actor, policy, _guard_data)
         self.branches = Branches(self)
         self.commits = Commits(self)
         self.tags = Tags(self)
@@ -52,13 +53,6 @@ class Graph(OpenGraph):
         pinned = self.snapshot(branch).namespace
         pinned.refuse_restricted()
         return PublicNamespace(pinned)
-
-    def _guard(self) -> WriteGuard | None:
-        if self._core.sight is None:
-            return None
-        from omnigraph.graph.changes.write_guard import DataGuard
-
-        return DataGuard(self._whole, self._whole.seen_by(self.policy, self.actor, READ, CHANGE), self.actor)
 
     def __enter__(self) -> Self:
         return self
@@ -91,32 +85,32 @@ class Graph(OpenGraph):
         again: the first commit is returned. `lasting` work surely takes long.
         `metadata` is noted in the commit beside the message.
         """
-        name = self._own(branch)
+        name = self.internals.resolve_branch(branch)
         self._allow_work(work, name)
-        self._must_be_writable()
-        incarnation = self._incarnation if branch is None else None
+        self.internals.check_writable()
+        incarnation = self.internals.incarnation if branch is None else None
         said = storable("message", message, self.settings.commit_text_bytes)
         request = CommitRequest(
             name,
             self.actor,
             said,
-            self._if_commit if if_commit is None else if_commit,
+            self.internals.if_commit if if_commit is None else if_commit,
             durable,
             incarnation,
             streams or {},
-            check_key(self._key if idempotency_key is None else idempotency_key),
+            check_key(self.internals.idempotency_key if idempotency_key is None else idempotency_key),
             staged_behind,
             lasting,
             storable_metadata(metadata, self.settings.commit_text_bytes),
-            guard=self._guard(),
+            guard=self.internals.make_guard(),
             blob_sources=self.blob_sources,
         )
-        truth, settings = self._core.truth, self._core.settings
+        truth, settings = self.internals.core.truth, self.internals.core.settings
         tries = 0 if branch is None or from_branch is None else _MAX_FORK_ATTEMPTS
         if tries and not truth.has(name):
             origin = normalise(str(from_branch))
-            self._allow("read", origin)
-            self._allow("branch_create", origin, name)
+            self.internals.check_allowed("read", origin)
+            self.internals.check_allowed("branch_create", origin, name)
         while tries and not truth.has(name):
             with suppress(AlreadyExists):  # somebody else forks it: soon it is a branch like any other
                 return commit_to_fork(truth, settings, request, work, normalise(str(from_branch)))
@@ -128,8 +122,16 @@ class Graph(OpenGraph):
     def _allow_work(self, work: CommitWork, branch: str) -> None:
         """Raise `PolicyDenied` unless the policy lets this handle's actor commit such work to a branch."""
         if work.commit_class is not CommitClass.LOGICAL:
-            self._allow("admin")
+            self.internals.check_allowed("admin")
         elif work.operation == "schema_apply":
-            self._allow("schema_apply", target=branch)
+            self.internals.check_allowed("schema_apply", target=branch)
         else:
-            self._allow("change", branch)
+            self.internals.check_allowed("change", branch)
+
+
+def _guard_data(internals: Internals) -> WriteGuard:
+    """Return who compares what is committed with what its actor sees and may change."""
+    from omnigraph.graph.changes.write_guard import DataGuard
+
+    gate, actor = internals.graph.policy, internals.graph.actor
+    return DataGuard(internals.whole, internals.whole.seen_by(gate, actor, READ, CHANGE), actor)

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.choices import MergeStrategy
-from omnigraph.base.errors import BranchInUse, ReadOnly
+from omnigraph.base.errors import ReadOnly
 from omnigraph.graph.branches.info import BranchInfo, describe_branch
-from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, refuse_isolated, restore_branch
+from omnigraph.graph.branches.lifecycle import create_branch, refuse_isolated, restore_branch
 from omnigraph.graph.branches.listing import list_branches
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.branches.protection import protect_branch, read_protection
 from omnigraph.graph.branches.rename import rename_branch
 from omnigraph.graph.manifest.refs import MAIN
-from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.open_graph import OpenGraph
 from omnigraph.graph.publish.conflict import precondition_error
 from omnigraph.graph.revisions import find_revision
@@ -30,16 +29,17 @@ class Branches:
 
     def __init__(self, graph: OpenGraph) -> None:
         self._graph = graph
+        self._internals = graph.internals
 
     def list(self) -> list[str]:
         """Return the names of all branches: main first, then by name; the log tells of damaged ones.
 
         Under a policy only those that may be read.
         """
-        access = self._graph._access()
+        access = self._internals.make_access()
         if access is not None:
             access.check_any()
-        names = list_branches(self._graph._core.truth)
+        names = list_branches(self._internals.core.truth)
         return names if access is None else [name for name in names if access.allows(name)]
 
     def create(
@@ -59,19 +59,19 @@ class Branches:
         name = normalise(name)
         source = from_branch if from_branch is not None or commit or tag else MAIN
         begins = None if source is None else normalise(source)
-        self._graph._allow("branch_create", begins, name)
-        self._graph._must_be_writable()
+        self._internals.check_allowed("branch_create", begins, name)
+        self._internals.check_writable()
         origin = self._graph.snapshot(source, commit, version, tag)
         if commit is not None or version is not None or tag is not None:
-            refuse_isolated(self._graph._core.truth, origin.record)
-        create_branch(self._graph._core.truth, name, origin.record, self._graph.actor)
+            refuse_isolated(self._internals.core.truth, origin.record)
+        create_branch(self._internals.core.truth, name, origin.record, self._graph.actor)
 
     def restore(self, name: str) -> None:
         """Bring a deleted branch back with its commits; possible until a cleanup has removed them."""
         name = normalise(name)
-        self._graph._allow("branch_create", target=name)
-        self._graph._must_be_writable()
-        restore_branch(self._graph._core.truth, name, self._graph.actor)
+        self._internals.check_allowed("branch_create", target=name)
+        self._internals.check_writable()
+        restore_branch(self._internals.core.truth, name, self._graph.actor)
 
     def delete(self, name: str, *, if_commit: str | None = None) -> None:
         """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has.
@@ -80,20 +80,11 @@ class Branches:
         """
         name, seen = normalise(name), None
         if if_commit is not None:
-            self._graph._allow("branch_delete", target=name)
-            seen = self._graph._state(name)
+            self._internals.check_allowed("branch_delete", target=name)
+            seen = self._internals.read_state(name)
             if error := precondition_error(if_commit, seen.head):
                 raise error
-        self._delete(name, seen)
-
-    def _delete(self, name: str, merged: BranchState | None = None) -> None:
-        self._graph._allow("branch_delete", target=name)
-        self._graph._must_be_writable()
-        if name == self._graph.branch and name != MAIN:
-            raise BranchInUse(
-                f"branch {name!r} is the one that this handle works on: delete it from another", branch=name
-            )
-        delete_branch(self._graph._core.truth, name, self._graph.actor, merged)
+        self._internals.delete_branch(name, seen)
 
     def rename(self, old: str, new: str) -> None:
         """Give a branch another name; its commits and idempotency keys stay.
@@ -102,18 +93,18 @@ class Branches:
         renamed before they are gone.
         """
         old, new = normalise(old), normalise(new)
-        self._graph._allow("branch_delete", target=old)
-        self._graph._allow("branch_create", old, new)
-        self._graph._allow("read", old)  # its commits will be seen under another name
-        self._graph._must_be_writable()
-        rename_branch(self._graph._core.truth, old, new, self._graph.actor)
+        self._internals.check_allowed("branch_delete", target=old)
+        self._internals.check_allowed("branch_create", old, new)
+        self._internals.check_allowed("read", old)  # its commits will be seen under another name
+        self._internals.check_writable()
+        rename_branch(self._internals.core.truth, old, new, self._graph.actor)
 
     def info(self, name: str | None = None, compared_with: str = MAIN) -> BranchInfo:
         """Describe a branch: where it is, who wrote last, how far it is ahead of another and behind it."""
-        truth = self._graph._core.truth
-        self._graph._allow("read", self._graph._own(name))
-        self._graph._allow("read", normalise(compared_with))
-        state = self._graph._state(name)
+        truth = self._internals.core.truth
+        self._internals.check_allowed("read", self._internals.resolve_branch(name))
+        self._internals.check_allowed("read", normalise(compared_with))
+        state = self._internals.read_state(name)
         return describe_branch(truth, state, truth.state(normalise(compared_with)))
 
     def protect(self, name: str = MAIN, *, approvals: int = 1, checks: Sequence[str] = ()) -> None:
@@ -123,15 +114,15 @@ class Branches:
         """
         self._may_protect(name)
         wanted = read_protection(approvals, checks)
-        protect_branch(self._graph._core.truth, normalise(name), wanted, self._graph.actor)
+        protect_branch(self._internals.core.truth, normalise(name), wanted, self._graph.actor)
 
     def unprotect(self, name: str = MAIN) -> None:
         """Let writers change a branch directly again."""
         self._may_protect(name)
-        protect_branch(self._graph._core.truth, normalise(name), None, self._graph.actor)
+        protect_branch(self._internals.core.truth, normalise(name), None, self._graph.actor)
 
     def _may_protect(self, name: str) -> None:
-        self._graph._must_be_writable()
+        self._internals.check_writable()
         if self._graph.policy is not None:
             self._graph.policy.check(self._graph.actor, "admin", target_branch=normalise(name))
 
@@ -152,13 +143,15 @@ class Branches:
         """
         from omnigraph.graph.merge import run as merging
 
-        own = self._graph._own(name)
-        self._graph._allow("read" if dry_run else "change", own)
-        request = self._graph._request(name, message, dry_run, idempotency_key, metadata)
-        target = find_revision(self._graph._core.truth, commit, request.branch, self._graph._access())
-        if target.schema != self._graph._core.truth.state(own).head.schema:
-            self._graph._allow("schema_apply", target=own)
-        return merging.reset_branch(self._graph._whole, target, request, dry_run)
+        own = self._internals.resolve_branch(name)
+        self._internals.check_allowed("read" if dry_run else "change", own)
+        request = self._internals.make_request(name, message, dry_run, idempotency_key, metadata)
+        target = find_revision(
+            self._internals.core.truth, commit, request.branch, self._internals.make_access()
+        )
+        if target.schema != self._internals.core.truth.state(own).head.schema:
+            self._internals.check_allowed("schema_apply", target=own)
+        return merging.reset_branch(self._internals.whole, target, request, dry_run)
 
     def merge(
         self,
@@ -175,16 +168,16 @@ class Branches:
     ) -> Merge:
         """Bring what a branch has done since its last common commit into another, as one commit.
 
-        `same_as` finds one thing under two ids: `{"type": "Person", "on": ["mail"]}`, or a list of such.
+        `same_as` finds duplicates: `{"type": "Person", "on": ["mail"]}`, or a list of such.
         Disagreements are a `MergeConflicts` error that carries all of them, and change nothing.
         """
         from omnigraph.graph.merge import run as merging
 
-        self._allow_merge(normalise(source), normalise(into), dry_run)
-        options = merging.options(strategy, resolutions, self._graph._access(), same_as)
-        request = self._graph._request(into, message, dry_run, idempotency_key, metadata)
-        done = self._delete if delete_branch else None
-        return merging.merge_branch(self._graph._whole, normalise(source), request, options, dry_run, done)
+        self._internals.check_merge(normalise(source), normalise(into), dry_run)
+        options = merging.options(strategy, resolutions, self._internals.make_access(), same_as)
+        request = self._internals.make_request(into, message, dry_run, idempotency_key, metadata)
+        done = self._internals.delete_branch if delete_branch else None
+        return merging.merge_branch(self._internals.whole, normalise(source), request, options, dry_run, done)
 
     def rebase(
         self,
@@ -201,31 +194,17 @@ class Branches:
         """
         from omnigraph.graph.merge import rebase, run
 
-        self._graph._allow("read", normalise(onto))
-        self._graph._allow("branch_merge", normalise(onto), normalise(name))
-        self._graph._allow("change", normalise(name))
+        self._internals.check_allowed("read", normalise(onto))
+        self._internals.check_allowed("branch_merge", normalise(onto), normalise(name))
+        self._internals.check_allowed("change", normalise(name))
         if dry_run and self._graph.read_only:
             raise ReadOnly(
                 "a dry run of a rebase tries each commit on what the one before it made, so it writes files: "
                 "open the graph with read_only=False"
             )
-        self._graph._must_be_writable()
-        self._graph._must_see_all("a rebase")
-        options = run.options(strategy, resolutions, self._graph._access())
+        self._internals.check_writable()
+        self._internals.check_sees_all("a rebase")
+        options = run.options(strategy, resolutions, self._internals.make_access())
         return rebase.rebase_branch(
-            self._graph._whole, normalise(name), normalise(onto), self._graph.actor, options, dry_run
+            self._internals.whole, normalise(name), normalise(onto), self._graph.actor, options, dry_run
         )
-
-    def _allow_merge(self, source: str, into: str, dry_run: bool) -> None:
-        """Raise `PolicyDenied` unless a branch may be merged; who may propose it may see what it does."""
-        graph = self._graph
-        if dry_run:
-            graph._allow("read", into)
-        graph._allow("read", source)
-        policy = graph.policy
-        if not (
-            dry_run
-            and policy is not None
-            and policy.allows(graph.actor, "propose", branch=source, target_branch=into)
-        ):
-            graph._allow("branch_merge", source, into)

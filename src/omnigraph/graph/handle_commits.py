@@ -29,6 +29,7 @@ class Commits:
 
     def __init__(self, graph: OpenGraph) -> None:
         self._graph = graph
+        self._internals = graph.internals
 
     def list(
         self,
@@ -45,9 +46,9 @@ class Commits:
         """
         refuse_branch_and_start(branch, start)
         if start is None:
-            self._graph._allow("read", self._graph._own(branch))
-        head = self._graph._state(branch).head if start is None else self._graph.find(start)
-        access, core = self._graph._access(), self._graph._core
+            self._internals.check_allowed("read", self._internals.resolve_branch(branch))
+        head = self._internals.read_state(branch).head if start is None else self._graph.find(start)
+        access, core = self._internals.make_access(), self._internals.core
         sees = None if access is None else access.sees
         return history.list_commits(core.truth, head, limit, actor, where, sees, measures=core.sight is None)
 
@@ -66,13 +67,13 @@ class Commits:
         from omnigraph.graph.changes.commit import commit_changes
         from omnigraph.graph.changes.model import ChangeFilter
 
-        core = self._graph._core
+        core = self._internals.core
         record = self._graph.find(id)
         return commit_changes(core, record, ChangeFilter.of(kinds, types, ops), limit, max_bytes, page_token)
 
     def show(self, id: str) -> Commit:
         """Return one commit, of any branch."""
-        return self._graph._core.commit_of(self._graph.find(id))
+        return self._internals.core.commit_of(self._graph.find(id))
 
     def revert(
         self,
@@ -103,14 +104,14 @@ class Commits:
         from omnigraph.graph.merge.undo.select import UndoWanted
 
         graph = self._graph
-        graph._allow("read" if dry_run else "change", graph._own(branch))
-        access = graph._access()
+        graph.internals.check_allowed("read" if dry_run else "change", graph.internals.resolve_branch(branch))
+        access = graph.internals.make_access()
         options = merging.options(strategy or "property", resolutions, access)
-        request = graph._request(branch, message, dry_run, metadata=metadata)
+        request = graph.internals.make_request(branch, message, dry_run, metadata=metadata)
         begin = None if since is None else graph.find(since)
         values = dict(history.check_where(where))
         wanted = UndoWanted(actor, begin, values, None if access is None else access.sees)
-        return merging.undo_commits(graph._whole, wanted, request, options, dry_run)
+        return merging.undo_commits(graph.internals.whole, wanted, request, options, dry_run)
 
     def cherry_pick(
         self,
@@ -138,15 +139,15 @@ class Commits:
     ) -> Merge:
         from omnigraph.graph.merge import run as merging
 
-        own = self._graph._own(branch)
-        self._graph._allow("read" if dry_run else "change", own)
-        options = merging.options(strategy, resolutions, self._graph._access())
+        own = self._internals.resolve_branch(branch)
+        self._internals.check_allowed("read" if dry_run else "change", own)
+        options = merging.options(strategy, resolutions, self._internals.make_access())
         picked = self._graph.find(id)
         if (
             picked.parent is not None
-            and self._graph._core.truth.chains.at(picked.parent).schema != picked.schema
+            and self._internals.core.truth.chains.at(picked.parent).schema != picked.schema
         ):
-            self._graph._allow("schema_apply", target=own)
+            self._internals.check_allowed("schema_apply", target=own)
         said = picked.message if message is None else message
-        request = self._graph._request(branch, said, dry_run, metadata=metadata)
-        return merging.pick_commit(self._graph._whole, picked, request, options, dry_run, undo)
+        request = self._internals.make_request(branch, said, dry_run, metadata=metadata)
+        return merging.pick_commit(self._internals.whole, picked, request, options, dry_run, undo)

@@ -44,7 +44,8 @@ class Snapshot:
         actor: str | None = None,
         judged_as: str | None = None,
     ) -> None:
-        self._core = core
+        self.core = core
+        """What the handles of its graph share, as its reader sees it."""
         self._record = record
         self.branch = branch
         self.policy = policy
@@ -57,17 +58,17 @@ class Snapshot:
     @property
     def access(self) -> ActorAccess | None:
         """What its reader may see of the graph's history; None without a policy."""
-        return None if self.policy is None else ActorAccess(self._core.truth, self.policy, self.actor)
+        return None if self.policy is None else ActorAccess(self.core.truth, self.policy, self.actor)
 
     @property
     def commit_id(self) -> str:
         """The commit that this is a view of."""
-        return self._record.commit
+        return self.record.commit
 
     @property
     def version(self) -> int:
         """The commit's number on its branch."""
-        return self._record.seq
+        return self.record.seq
 
     @property
     def record(self) -> CommitRecord:
@@ -77,7 +78,7 @@ class Snapshot:
     @property
     def commit(self) -> Commit:
         """The commit itself."""
-        return self._core.commit_of(self._record)
+        return self.core.commit_of(self.record)
 
     @property
     def tables(self) -> list[TableInfo]:
@@ -85,7 +86,7 @@ class Snapshot:
         hides = self.namespace.restriction
         return [
             TableInfo(key, entry.rows if hides(key) is None else self.table(key).count(), entry.pin.version)
-            for key, entry in self._record.by_key().items()
+            for key, entry in self.record.by_key().items()
         ]
 
     @property
@@ -97,57 +98,57 @@ class Snapshot:
         hides = self.namespace.restriction
         return {
             entry.key: entry.distinct
-            for entry in self._record.tables.values()
+            for entry in self.record.tables.values()
             if entry.distinct and hides(entry.key) is None
         }
 
     @property
     def catalog(self) -> Catalog:
         """The compiled schema at this commit."""
-        return self._core.catalog_at(self._record)
+        return self.core.catalog_at(self.record)
 
     @property
     def schema_source(self) -> str:
         """The text of the schema at this commit."""
-        return self._core.schemas.get(self._record.schema).source
+        return self.core.schemas.get(self.record.schema).source
 
     @property
     def queries(self) -> QuerySet:
         """The stored queries at this commit, by name."""
-        return self._core.schemas.queries(self._record.queries)
+        return self.core.schemas.queries(self.record.queries)
 
     @property
     def embedder(self) -> Embedder:
         """What turns texts into vectors."""
-        return self._core.embedder
+        return self.core.embedder
 
     def table(self, key: str) -> Table:
         """Open one table for reading, by the name that it had at this commit or that its type has now."""
-        known = self._record.by_key()
+        known = self.record.by_key()
         name = key if key in known else self._former_key(key)
         if name is None:
             raise NotFound(f"there is no table {key!r} at commit {self.commit_id}", table_key=key)
-        return self._core.tables.get(self.namespace, name)
+        return self.core.tables.get(self.namespace, name)
 
     def _former_key(self, key: str) -> str | None:
         """Return the key that a type of the branch's newest schema had at this commit, found by identity."""
         try:
-            head = self._core.truth.state(self.branch).head
+            head = self.core.truth.state(self.branch).head
         except (NotFound, CorruptState):
             return None
-        table = self._core.schemas.get(head.schema).catalog.table(key)
-        entry = self._record.tables.get(table_identity(table)) if table is not None else None
+        table = self.core.schemas.get(head.schema).catalog.table(key)
+        entry = self.record.tables.get(table_identity(table)) if table is not None else None
         return entry.key if entry is not None else None
 
     @cached_property
     def namespace(self) -> SnapshotNamespace:
         """The tables as the reader of this snapshot sees them, by their keys; Lance gets whole ones only."""
-        return self._core.view(self._record)
+        return self.core.view(self.record)
 
     @cached_property
     def sight(self) -> str:
         """A hash of what its reader sees; empty when that is everything."""
-        rules = self._core.rules_at(self._record)
+        rules = self.core.rules_at(self.record)
         return "" if rules is None else rules.digest
 
     @property

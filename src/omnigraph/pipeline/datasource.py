@@ -187,7 +187,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
         except ValueError as error:
             raise BadInput(f"the option params is not JSON: {error}") from error
         request = ReadRequest(self.told["query"], params, self.told.get("name"))
-        return Reader(snapshot._core.settings).run(snapshot, request)
+        return Reader(snapshot.core.settings).run(snapshot, request)
 
     def _snapshot(self, commit: str | None = None) -> Snapshot:
         graph = open_from_options(self.told, read_only=True)

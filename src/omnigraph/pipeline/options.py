@@ -109,7 +109,7 @@ def open_from_options(told: Mapping[str, str], read_only: bool) -> Graph:
     gate = open_gate(told["policy"]) if "policy" in told else None
     core = open_graph(open_store(address, storage), Settings.from_environment(), read_only)
     graph = Graph(core, told.get("branch", "main"), read_only, told.get("actor"), gate)
-    graph._refuse_misfit()
+    graph.internals.refuse_misfit()
     return graph
 
 

@@ -11,9 +11,9 @@ from importlib.util import find_spec
 
 from omnigraph.execution.engine import spark_missing
 
-OLDEST_RELEASE = 17
+OLDEST_JAVA_RELEASE = 17
 _TIMEOUT_SECONDS = 30
-_ADVICE = f"install OpenJDK {OLDEST_RELEASE} or later, or set JAVA_HOME to one"
+_ADVICE = f"install OpenJDK {OLDEST_JAVA_RELEASE} or later, or set JAVA_HOME to one"
 
 
 def require_spark(environment: Mapping[str, str] = os.environ) -> None:
@@ -33,9 +33,9 @@ def require_java(environment: Mapping[str, str] = os.environ) -> str:
     release = _release(found)
     if release is None:
         raise spark_missing(f"{found} does not run: {_ADVICE}", java=found)
-    if release < OLDEST_RELEASE:
+    if release < OLDEST_JAVA_RELEASE:
         raise spark_missing(
-            f"Spark needs Java {OLDEST_RELEASE} and {found} is Java {release}: {_ADVICE}", java=found
+            f"Spark needs Java {OLDEST_JAVA_RELEASE} and {found} is Java {release}: {_ADVICE}", java=found
         )
     return found
 

@@ -31,19 +31,19 @@ def run_backup(
         raise BadInput("`since` is for a backup of the whole graph: leave out the branch or snapshot")
     if since is not None and not (isinstance(since, str) and is_ulid(since)):
         raise BadInput(f"since is {since!r}: it must be the id of a commit", since=since)
-    graph._must_see_all("a backup")
+    graph.internals.check_sees_all("a backup")
     options = _options(graph, target) if options is None else options
     place = open_place(target, options)
     refuse_nested(place, options)
     request = BackupRequest(
-        snapshot=snapshot._record if snapshot is not None else None,
+        snapshot=snapshot.record if snapshot is not None else None,
         since=since,
         actor=graph.actor,
         holds=not graph.read_only,
         reads_back=reads_back,
         progress=check_progress(progress),
     )
-    return backup(graph._whole.truth, graph.settings, Target(place), request)
+    return backup(graph.internals.whole.truth, graph.settings, Target(place), request)
 
 
 def open_place(address: str | os.PathLike[str], options: Mapping[str, str] | None) -> ObjectStore:

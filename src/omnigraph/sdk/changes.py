@@ -37,6 +37,7 @@ class Changes:
 
     def __init__(self, graph: ReadableGraph) -> None:
         self._graph = graph
+        self._internals = graph.internals
 
     def poll(
         self,
@@ -58,7 +59,7 @@ class Changes:
         With `events=("commits", "proposals")` the page also has what has happened to proposals from the
         branch or into it, and its cursor stands in both.
         """
-        self._graph._allow("read", self._graph._own(branch))
+        self._internals.check_allowed("read", self._internals.resolve_branch(branch))
         has_proposals = wants_proposals(events)
         place, seen = split_token(cursor, has_proposals)
         token, seen_inside = split_token(page_token, has_proposals)
@@ -87,11 +88,11 @@ class Changes:
         """Return every entity of a branch's head, then a cursor; or write them to a file, one a line."""
         only = ChangeFilter.of(kinds, types, ops)
         path = local_path(target) if target is not None else None
-        self._graph._allow("export", self._graph._own(branch))
+        self._internals.check_allowed("export", self._internals.resolve_branch(branch))
         feed = self._feed(branch, only)
         head = feed.state.head
         snapshot = Snapshot(
-            self._graph._core, head, feed.state.ref.name, self._graph.policy, self._graph.actor
+            self._internals.core, head, feed.state.ref.name, self._graph.policy, self._graph.actor
         )
         wanted = _select_tables(snapshot, only)
         end = {"snapshot_commit_id": head.commit, "resume_cursor": feed.cursor_at(head)}
@@ -110,7 +111,7 @@ class Changes:
         A block that came in several pages is applied with all its parts. This graph must have been made with
         the schema of the feed's first block, so that identities agree.
         """
-        self._graph._allow("change", self._graph._own(branch))
+        self._internals.check_allowed("change", self._internals.resolve_branch(branch))
         data = join_pages([part.to_json() if isinstance(part, ChangeBlock) else part for part in parts])
         record = replay(self._graph, data, branch, message)
         return record.commit if record is not None else None
@@ -120,12 +121,12 @@ class Changes:
 
         The stream is `spark.readStream.format("omnigraph").option("changes", …)`. Each block lands once.
         """
-        self._graph._allow("change", self._graph._own(branch))
-        self._graph._must_be_writable()
+        self._internals.check_allowed("change", self._internals.resolve_branch(branch))
+        self._internals.check_writable()
         return ReplayWriter(self._graph, app_id, branch)
 
     def _feed(self, branch: str | None, only: ChangeFilter) -> Feed:
-        return Feed(self._graph._core, self._graph._state(branch), only)
+        return Feed(self._internals.core, self._internals.read_state(branch), only)
 
 
 def _select_tables(snapshot: Snapshot, only: ChangeFilter) -> list[str]:

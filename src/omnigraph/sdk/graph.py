@@ -101,7 +101,7 @@ class Graph(ReadableGraph):
             idempotency_key=idempotency_key,
             retry=retry,
             metadata=metadata,
-            reader=self._reader,
+            reader=self.reader,
         )
 
     def run(
@@ -203,8 +203,8 @@ class Graph(ReadableGraph):
         """
         from omnigraph.pipeline.jobs.stream import StreamWriter
 
-        self._allow("change", self._own(branch))
-        self._must_be_writable()
+        self.internals.check_allowed("change", self.internals.resolve_branch(branch))
+        self.internals.check_writable()
         given = (type, mode, app_id, branch, mapping, on_error, rejected_to, message)
         return StreamWriter(self, SparkEngine(self.settings), *given)
 
@@ -226,7 +226,7 @@ class Graph(ReadableGraph):
         from omnigraph.sdk.export import run_export
 
         return run_export(
-            self, self._choose_snapshot(branch, snapshot, "export"), target, types, format, engine
+            self, self.internals.choose_snapshot(branch, snapshot, "export"), target, types, format, engine
         )
 
     def optimize(
@@ -288,8 +288,9 @@ class Graph(ReadableGraph):
         """
         from omnigraph.sdk.backup import run_backup
 
-        self._allow("admin")
-        seen = self._choose_snapshot(branch, snapshot) if branch is not None or snapshot is not None else None
+        self.internals.check_allowed("admin")
+        of_all = branch is None and snapshot is None
+        seen = None if of_all else self.internals.choose_snapshot(branch, snapshot)
         return run_backup(self, target, since, seen, storage_options, progress, reads_back)
 
     def ensure_indices(

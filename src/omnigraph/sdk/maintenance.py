@@ -19,8 +19,8 @@ def run_optimize(
     """Optimize the tables of a branch, in this process or as Spark jobs."""
     check_engine(engine)
     _check_progress(progress, "a table")
-    graph._allow("admin")
-    graph._must_be_writable()
+    graph.internals.check_allowed("admin")
+    graph.internals.check_writable()
     choice = choose_engine(engine, lambda: _estimate(graph, branch), lambda: find_spark(starts=False))
     executor = start_spark_maintenance(graph.settings) if choice.is_spark else None
     run = optimize if compacts else ensure_indices
@@ -31,15 +31,15 @@ def run_optimize(
 def run_repair(graph: Graph, confirm: bool, scrub: bool, progress: Progress | None) -> Repair:
     """Verify the whole graph; with `confirm` fix what needs no guess."""
     _check_progress(progress, "a file")
-    graph._allow("admin")
+    graph.internals.check_allowed("admin")
     if confirm:
-        graph._must_be_writable()
-    graph._must_see_all("a repair")
-    return repair(graph._whole, confirm, scrub, progress)
+        graph.internals.check_writable()
+    graph.internals.check_sees_all("a repair")
+    return repair(graph.internals.whole, confirm, scrub, progress)
 
 
 def _estimate(graph: Graph, branch: str | None) -> Estimate:
-    rows = sum(table.rows for table in graph.snapshot_of(graph._state(branch)).tables)
+    rows = sum(table.rows for table in graph.snapshot_of(graph.internals.read_state(branch)).tables)
     return Estimate("the tables have", rows, "row", graph.settings.spark_optimize_rows)
 
 

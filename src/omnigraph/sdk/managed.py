@@ -39,7 +39,7 @@ def refuse_managed_graph(graph: Graph, what: str) -> None:
         raise _managed_error(
             graph.uri, "its cluster", f"change {what} in the cluster's files, and apply them"
         )
-    store = graph._core.truth.store
+    store = graph.internals.core.truth.store
     _refuse(store, graph.storage_options, f"change {what} in the cluster's files, and apply them")
 
 

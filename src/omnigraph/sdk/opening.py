@@ -96,13 +96,13 @@ def open(
     how = HowOpened(open, store.root_uri, storage_options, embedding, rescue)
     graph = Graph(core, branch, read_only, actor, how, gate)
     try:
-        graph._state()  # a branch that does not exist is an error now, not at the first read
+        graph.internals.read_state()  # a branch that does not exist is an error now, not at the first read
     except (FormatTooNew, FormatTooOld):
         raise
     except CorruptState:
         if not (read_only or rescue):
             raise
-    graph._refuse_misfit()
+    graph.internals.refuse_misfit()
     return graph
 
 

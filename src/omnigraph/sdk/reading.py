@@ -61,18 +61,18 @@ class ReadableGraph(ReopenableGraph):
         from omnigraph.graph.changes.model import ChangeFilter
 
         only = ChangeFilter.of(kinds, types, ops)
-        return diff(self._core, self._record_of(from_), self._record_of(to), only, images)
+        return diff(self.internals.core, self._record_of(from_), self._record_of(to), only, images)
 
     def _record_of(self, target: Pinned | str) -> CommitRecord:
         """Return the record of a snapshot, or of what a revision stands for."""
         if isinstance(target, Pinned):
-            return self._judge(target)._record
+            return self.internals.judge(target).record
         if not isinstance(target, str):
             raise BadInput(f"{target!r} is neither a snapshot nor the name of a branch or commit")
         return self.find(target)
 
     @cached_property
-    def _reader(self) -> Reader:
+    def reader(self) -> Reader:
         """What the reads of this handle share."""
         return Reader(self.settings, SparkReader())
 
@@ -85,7 +85,7 @@ class ReadableGraph(ReopenableGraph):
         timestamp: datetime | str | None = None,
     ) -> Snapshot:
         """Return a read-only view of a branch's head, version or past moment, a commit, or a tag."""
-        return Snapshot(super().snapshot(branch, commit, version, tag, timestamp), self._reader, self)
+        return Snapshot(super().snapshot(branch, commit, version, tag, timestamp), self.reader, self)
 
     def query(
         self,
@@ -105,7 +105,7 @@ class ReadableGraph(ReopenableGraph):
         the same, only slower.
         """
         request = ReadRequest(gq, params, name, timeout, optimise, engine)
-        return self._reader.run(self._choose_snapshot(branch, snapshot), request)
+        return self.reader.run(self.internals.choose_snapshot(branch, snapshot), request)
 
     def stream(
         self,
@@ -120,7 +120,7 @@ class ReadableGraph(ReopenableGraph):
     ) -> Stream:
         """Run a read query and return its rows as Arrow batches, made while they are asked for."""
         request = ReadRequest(gq, params, name, timeout)
-        return self._reader.stream(self._choose_snapshot(branch, snapshot), request, batch_rows)
+        return self.reader.stream(self.internals.choose_snapshot(branch, snapshot), request, batch_rows)
 
     def explain(
         self,
@@ -136,7 +136,7 @@ class ReadableGraph(ReopenableGraph):
     ) -> Explanation:
         """Return the plan of a read query; with `analyze` it is run, and the plan says what each step did."""
         request = ReadRequest(gq, params, name, timeout, optimise)
-        return self._reader.explain(self._choose_snapshot(branch, snapshot), request, analyze)
+        return self.reader.explain(self.internals.choose_snapshot(branch, snapshot), request, analyze)
 
     def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:
         """Check a read query now and return a function that runs it: `p(params)`, on the newest state."""
@@ -160,7 +160,7 @@ class ReadableGraph(ReopenableGraph):
         """Return a blob of a node or edge: read it in ranges, and without `snapshot`, put or clear it."""
         from omnigraph.sdk.entities.blob import BlobHandle
 
-        seen = Snapshot(self._choose_snapshot(branch, snapshot), self._reader, self)
+        seen = Snapshot(self.internals.choose_snapshot(branch, snapshot), self.reader, self)
         write_to = (self, branch) if snapshot is None else None
         return BlobHandle(seen, entity, type, id, property, write_to)
 
@@ -170,12 +170,12 @@ class ReadableGraph(ReopenableGraph):
         """Return a node or edge: properties, edges, history, blame; and without `snapshot`, reset it."""
         from omnigraph.sdk.entities.entity import Entity
 
-        seen = Snapshot(self._choose_snapshot(branch, snapshot), self._reader, self)
+        seen = Snapshot(self.internals.choose_snapshot(branch, snapshot), self.reader, self)
         return Entity(seen, type, id, (self, branch) if snapshot is None else None)
 
     @property
     def entities(self) -> Entities:
-        """Nodes that are the same thing under several ids: find them, make one of them."""
+        """Duplicates, which are one thing under several ids: find them, combine them."""
         from omnigraph.sdk.entities.entities import Entities
 
         return Entities(self)
@@ -183,4 +183,4 @@ class ReadableGraph(ReopenableGraph):
     def close(self) -> None:
         """Drop opened tables and caches of queries; the handle can still be used."""
         super().close()
-        self._reader.clear()
+        self.reader.clear()

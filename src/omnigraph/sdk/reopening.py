@@ -81,11 +81,11 @@ class ReopenableGraph(Graph):
         if self.policy is not None:
             mine["policy"] = self.policy
         arguments = self._opened.arguments() | mine
-        return reopen, (self._opened.open, self._opened.uri, self.id, arguments), self._incarnation
+        return reopen, (self._opened.open, self._opened.uri, self.id, arguments), self.internals.incarnation
 
     def __setstate__(self, incarnation: str) -> None:
         """Be the handle that was pickled: a branch made again under the name is another one."""
-        self._incarnation = incarnation
+        self.internals.incarnation = incarnation
 
 
 def reopen(opens: Callable[..., Any], uri: str, id: str, arguments: Mapping[str, Any]) -> Any:

@@ -37,6 +37,7 @@ class SchemaHandle:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        self._internals = graph.internals
 
     @property
     def source(self) -> str:
@@ -52,7 +53,7 @@ class SchemaHandle:
         self, text_or_path: str | Path, allow_data_loss: bool = False, *, mode: SchemaMode = "replace"
     ) -> MigrationPlan:
         """Return the steps that would lead to another schema; nothing is changed. See `apply` for `mode`."""
-        self._graph._must_see_all("a change of the schema")
+        self._internals.check_sees_all("a change of the schema")
         desired = desire_schema(text_or_path, mode, allow_data_loss=allow_data_loss)
         snapshot = self._graph.snapshot()
         return plan_schema(desired, snapshot.catalog, snapshot.schema_source)
@@ -76,9 +77,9 @@ class SchemaHandle:
         With mode `extend` the text is added to the schema that is there. A schema that breaks a stored query
         is refused, unless `allow_broken_queries` is given.
         """
-        self._graph._allow("schema_apply", target=self._graph.branch)
+        self._internals.check_allowed("schema_apply", target=self._graph.branch)
         refuse_managed_graph(self._graph, "the schema")
-        self._graph._must_see_all("a change of the schema")
+        self._internals.check_sees_all("a change of the schema")
         desired = desire_schema(text_or_path, mode, allow_drop=allow_drop, allow_data_loss=allow_data_loss)
         work = SchemaApplication(desired, self._graph.schemas, allow_broken_queries=allow_broken_queries)
         published = self._graph.commit_work(
@@ -94,7 +95,7 @@ class SchemaHandle:
             return SchemaApply(True, published.commit, steps, [_MAY_BE_LEFT] if left else [])
         warnings = list(work.plan.warnings)
         if published is not None and published.record is not None and allow_data_loss:
-            if not reclaim_dropped(self._graph._whole, published.record):
+            if not reclaim_dropped(self._internals.whole, published.record):
                 warnings.append(_MAY_BE_LEFT)
             self._graph.close()  # what is gone must not be read from memory either
         steps = [step.to_json() for step in work.plan.steps]

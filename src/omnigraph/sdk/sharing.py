@@ -28,12 +28,14 @@ def share_graph(
     is that of the graph, unless another is given.
     """
     on = graph.branch if branch is None else branch
-    other = Graph(graph._whole, on, graph.read_only, actor, policy=graph.policy if policy is None else policy)
-    other.__dict__["_reader"] = graph._reader
-    other._caches = graph._caches
+    other = Graph(
+        graph.internals.whole, on, graph.read_only, actor, policy=graph.policy if policy is None else policy
+    )
+    other.__dict__["reader"] = graph.reader
+    other.internals.caches = graph.internals.caches
     other.declared_queries, other.blob_sources = graph.declared_queries, graph.blob_sources
-    other._incarnation = incarnation
-    other._if_commit, other._key = if_commit, idempotency_key
+    other.internals.incarnation = incarnation
+    other.internals.if_commit, other.internals.idempotency_key = if_commit, idempotency_key
     return other
 
 

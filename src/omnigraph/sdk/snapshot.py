@@ -24,7 +24,7 @@ class Snapshot(Pinned):
     def __init__(self, pinned: Pinned, reader: Reader, graph: Handle) -> None:
         """Wrap a pinned snapshot; it shares the caches of its graph's reads."""
         super().__init__(
-            pinned._core, pinned._record, pinned.branch, pinned.policy, pinned.actor, pinned.judged_as
+            pinned.core, pinned.record, pinned.branch, pinned.policy, pinned.actor, pinned.judged_as
         )
         self._reader = reader
         self._graph = graph

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-from omnigraph.base.choices import LoadMode, MergeStrategy, OnError, ReadEngine, SameValues, SchemaMode
+from omnigraph.base.choices import CombineValues, LoadMode, MergeStrategy, OnError, ReadEngine, SchemaMode
 
 
 class Body(BaseModel):
@@ -132,7 +132,7 @@ class ResetBody(Body):
 
 
 class SameRuleBody(Body):
-    """Nodes of a type that have the same values of these properties may be the same thing."""
+    """Nodes of a type that have the same values of these properties may be duplicates."""
 
     type: str
     on: list[str]
@@ -149,7 +149,7 @@ class MergeBody(Body):
     dry_run: bool = False
     message: str | None = None
     metadata: dict[str, str] | None = Field(None, description="Noted in the commit.")
-    same_as: list[SameRuleBody] | None = Field(None, description="What finds one thing under two ids.")
+    same_as: list[SameRuleBody] | None = Field(None, description="What finds duplicates.")
 
 
 class RebaseBody(Body):
@@ -258,12 +258,12 @@ class EntityResetBody(Body):
 
 
 class CombineBody(Body):
-    """Nodes that are the same thing: which of them stays, and whose values it gets."""
+    """Duplicates: which of them stays, and whose values it gets."""
 
     type: str
     keep: str = Field(description="The id that stays.")
     drop: list[str] = Field(description="The ids that go; their edges are moved.")
-    values: SameValues = "fill"
+    values: CombineValues = "fill"
     properties: dict[str, Any] | None = Field(None, description="Set, whatever the nodes had.")
     resolutions: list[dict[str, Any]] | None = None
     branch: str | None = None
@@ -289,7 +289,7 @@ class ProposalBody(Body):
     checks: list[str] = Field([], description="Names of stored queries that must return no rows.")
     strategy: MergeStrategy = "entity"
     metadata: dict[str, str] | None = Field(None, description="Noted in the commit of the merge.")
-    same_as: list[SameRuleBody] | None = Field(None, description="What finds one thing under two ids.")
+    same_as: list[SameRuleBody] | None = Field(None, description="What finds duplicates.")
 
 
 class CommentBody(Body):

@@ -108,7 +108,7 @@ class ServedGraphs:
                 graph = open_graph(self._addresses[name], **given)
             if declared is not None:
                 _check_declared(graph, declared)
-            graph._refuse_misfit(self._gates[name])
+            graph.internals.refuse_misfit(self._gates[name])
         except OmniError as error:
             return error
         return graph

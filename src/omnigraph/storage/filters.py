@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 _MAX_VALUES_ALWAYS_GIVEN = 2_000
-_NEVER_SAID = 100_000
+_MAX_STATED_VALUES = 100_000
 _SCAN_SHARE_DIVISOR = 100
 """A list of values costs Lance as much as reading a hundred times as many rows of the column."""
-_LEAST = -(2**63)
+_MIN_I64 = -(2**63)
 
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 
@@ -120,7 +120,7 @@ def _is_read_instead(filter: OneOf, dataset: Any) -> bool:
     count = len(filter.values)
     if count <= _MAX_VALUES_ALWAYS_GIVEN:
         return False
-    return count > _NEVER_SAID or count * _SCAN_SHARE_DIVISOR >= int(dataset.count_rows())
+    return count > _MAX_STATED_VALUES or count * _SCAN_SHARE_DIVISOR >= int(dataset.count_rows())
 
 
 def _read_and_compared(
@@ -172,7 +172,7 @@ def _quote(value: str, mark: str) -> str:
 
 def _integer(value: int, _: pa.DataType) -> str:
     # Read as minus and a number, which would be too large.
-    return f"arrow_cast('{value}', 'Int64')" if value == _LEAST else str(value)
+    return f"arrow_cast('{value}', 'Int64')" if value == _MIN_I64 else str(value)
 
 
 def _float(value: float, type_: pa.DataType) -> str:

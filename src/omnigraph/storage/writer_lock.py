@@ -20,8 +20,8 @@ from omnigraph.storage.objects import ObjectStore
 
 _log = logging.getLogger("omnigraph")
 _FOLDER = ".og/turns"
-_FIRST_WAIT = 0.0002
-_LONGEST_WAIT = 0.004
+_FIRST_WAIT_SECONDS = 0.0002
+_LONGEST_WAIT_SECONDS = 0.004
 _BUSY = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EINTR)
 _without_locks: set[str] = set()
 """Roots on disks that have no file locks, as far as this process has found out."""
@@ -63,7 +63,7 @@ def _open(path: str) -> int:
 
 def _wait(root: str, descriptor: int, path: str, patience: float) -> bool:
     now = clock.current()
-    deadline, pause = now.monotonic() + patience, _FIRST_WAIT
+    deadline, pause = now.monotonic() + patience, _FIRST_WAIT_SECONDS
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -76,7 +76,7 @@ def _wait(root: str, descriptor: int, path: str, patience: float) -> bool:
             _put_aside(descriptor, path)
             return False
         now.sleep(pause * (0.5 + now.jitter()))
-        pause = min(pause * 1.5, _LONGEST_WAIT)
+        pause = min(pause * 1.5, _LONGEST_WAIT_SECONDS)
 
 
 def _do_without(root: str, error: OSError) -> None:

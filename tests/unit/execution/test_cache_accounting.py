@@ -76,12 +76,12 @@ def test_what_is_counted_is_what_is_taken(uri: str) -> None:
         taken = _taken() - before
     finally:
         tracemalloc.stop()
-    counted = graph._reader.cached_bytes
+    counted = graph.reader.cached_bytes
     print(f"counted {counted:,}, taken {taken:,}")
     assert taken > 10_000_000
     assert 0.8 < counted / taken < 2
     graph.close()
-    assert graph._reader.cached_bytes == 0
+    assert graph.reader.cached_bytes == 0
 
 
 def test_words_and_marks_of_pairs_are_counted() -> None:
@@ -118,8 +118,8 @@ def test_a_stream_that_is_left_lets_go_of_what_it_read(uri: str, monkeypatch: py
     graph = og.open(uri, read_only=True)
     begun = iter(graph.stream("query q() { match { $p: Person } return { $p.name, $p.bio } }", batch_rows=10))
     assert next(begun).num_rows == 10
-    assert graph._reader.cached_bytes <= 1000, "although the stream is still there"
+    assert graph.reader.cached_bytes <= 1000, "although the stream is still there"
     assert next(begun).num_rows == 10
     ranked = 'query q() { match { $p: Person } return { $p.n } order { bm25($p.bio, "word7") } limit 3 }'
     graph.stream(ranked)
-    assert graph._reader.cached_bytes <= 1000, "although it was never begun"
+    assert graph.reader.cached_bytes <= 1000, "although it was never begun"

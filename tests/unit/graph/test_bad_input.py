@@ -196,7 +196,7 @@ def _opened(root: Path, branch: str, read_only: bool) -> object:
 @pytest.mark.parametrize("read_only", [True, False])
 @pytest.mark.parametrize("data", DAMAGE)
 def test_a_damaged_record_is_named_with_advice(data: bytes, read_only: bool, root: Path) -> None:
-    head = og.open(root, read_only=True)._state().head
+    head = og.open(root, read_only=True).internals.read_state().head
     record = root / layout.record_path(head.incarnation, head.seq)
     record.write_bytes(data)
     refused(root, CorruptState, f"{record.name}.*backup", lambda: _opened(root, "main", read_only))

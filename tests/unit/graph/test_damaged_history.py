@@ -26,7 +26,7 @@ def graph(tmp_path: Path) -> og.Graph:
 
 
 def _record(graph: og.Graph, number: int) -> Path:
-    return Path(graph.uri, layout.record_path(graph._core.truth.stamp.main, number))
+    return Path(graph.uri, layout.record_path(graph.internals.core.truth.stamp.main, number))
 
 
 def _lose(graph: og.Graph, number: int) -> tuple[og.Graph, str]:

@@ -188,7 +188,7 @@ def test_of_a_schema_and_a_query_that_race_the_second_is_checked_anew(graph: og.
 
 def test_other_writes_do_not_wait_for_other_queries(graph: og.Graph) -> None:
     """What a mutation relies on is its rows: queries that change beside it are nothing to it."""
-    seen = graph._state()
+    seen = graph.internals.read_state()
     graph.queries.remove("names")
     done = graph.run("add", {"name": "bob"}, if_commit=None)
     assert done.commit_id and seen.head.queries

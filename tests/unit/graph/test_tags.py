@@ -65,7 +65,7 @@ def test_a_delete_that_was_delayed_leaves_a_tag_alone_that_was_made_again(
     monkeypatch.setattr(clock.Clock, "now_us", lambda self: moment)  # the clock tells nothing apart
     graph.tags.create("v1")
     late = og.open(graph.uri)
-    tags = late._core.truth.tags
+    tags = late.internals.core.truth.tags
     look = tags._is_void
     again: list[og.Tag] = []
 

@@ -26,6 +26,7 @@ HOMES = {
         r"isinstance\(error, (OSError \| )?OutcomeUnknown",
         "graph/publish/outcome.py",
     ),
+    "which variable a row is": (r"^_?ROW(_VARIABLE)? = ", "compiler/ir/values.py"),
     "how YAML is parsed": (r"\byaml\.(compose|SafeLoader|safe_load|load)\b", "yaml_text.py"),
 }
 

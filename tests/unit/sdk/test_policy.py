@@ -176,6 +176,8 @@ HARMLESS = {
         "schemas",
         "settings",
         "snapshot_of",
+        "reader",
+        "stamp",
         "storage_options",
         "tags",
         "uri",

@@ -35,8 +35,8 @@ def existing(store: ObjectStore, location: str, paths: set[str]) -> set[str]:
 
 def versions(graph: og.Graph) -> list[dict[str, tuple[str, PinnedTable]]]:
     """Return the tables of all commits of main, the oldest first."""
-    truth = graph._core.truth
-    head = graph._state().head
+    truth = graph.internals.core.truth
+    head = graph.internals.read_state().head
     records = truth.chains.records(head.incarnation, range(1, head.seq + 1))
     return [{key: (item.key, item.pinned) for key, item in record.tables.items()} for record in records]
 

@@ -84,7 +84,7 @@ def asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     """Whether Lance is told a list of values, or the column is read and compared here."""
     if request.param == "compared here":
         monkeypatch.setattr(filters, "_MAX_VALUES_ALWAYS_GIVEN", 0)
-        monkeypatch.setattr(filters, "_NEVER_SAID", 0)
+        monkeypatch.setattr(filters, "_MAX_STATED_VALUES", 0)
     yield
 
 

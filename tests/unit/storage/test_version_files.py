@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import omnigraph as og
-from omnigraph.graph.table_files import open_pinned
+from omnigraph.graph.publish.table_files import open_pinned
 from omnigraph.storage.format.manifests import manifests
 from omnigraph.storage.format.version_files import list_files, read_files
 from omnigraph.storage.tables.table import open_dataset
@@ -29,7 +29,7 @@ def test_the_bytes_of_a_manifest_name_what_lance_names(tmp_path: Path) -> None:
     for name in ("p1", "p22", "p31"):
         graph.mutate(f'query q() {{ delete Person where name = "{name}" }}')
     graph.load([{"type": "Person", "data": {"name": "last"}}], mode="append")
-    store = graph._core.truth.store
+    store = graph.internals.core.truth.store
     seen = {"deletions": False, "indexes": False, "versions": 0}
     for commit in graph.commits.list()[:6]:
         for entry in graph.snapshot(commit=commit.id).record.tables.values():

@@ -21,6 +21,10 @@ SCORE = PropertyType(Scalar.F64, nullable=True)
 DATETIME = PropertyType(Scalar.DATETIME)
 
 
+ROW_VARIABLE = 0
+"""The variable that is the row itself, where a condition is about the rows of one table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Constant:
     """One value, the same for every row."""
@@ -278,7 +282,7 @@ class Computed:
 
     @property
     def type(self) -> PropertyType:
-        """The type of the result, always nullable."""
+        """The type of the result, which says whether it may be NULL."""
         raise NotImplementedError
 
 

@@ -13,7 +13,7 @@ from omnigraph.compiler.lint.operation import describe_type
 from omnigraph.compiler.source import make_printable, suggest
 from omnigraph.compiler.types import PropertyType
 
-_SHOWN_NAME = 100
+_MAX_SHOWN_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def broken_error(what: str, broken: Iterable[BrokenQuery]) -> StoredQueryBroken:
 
 def unknown_query_error(name: object, known: Iterable[str]) -> NotFound:
     """Return the error for a name that no stored query has."""
-    shown = make_printable(name[:_SHOWN_NAME]) if isinstance(name, str) else repr(name)[:_SHOWN_NAME]
+    shown = make_printable((name if isinstance(name, str) else repr(name))[:_MAX_SHOWN_CHARACTERS])
     hint = suggest(name, known) if isinstance(name, str) else None
     told = f"there is no stored query '{shown}'"
     return NotFound(f"{told}; {hint}" if hint else told, query=shown)

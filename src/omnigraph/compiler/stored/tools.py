@@ -11,7 +11,7 @@ from omnigraph.compiler.stored.queries import QueryParameter, QuerySet, StoredQu
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.params import RANGES
 
-LONGEST_TOOL_NAME = 64
+MAX_TOOL_NAME_CHARACTERS = 64
 """What clients of models accept."""
 
 RESERVED = frozenset(
@@ -95,10 +95,10 @@ def _keeps(name: str) -> bool:
 def _shorten(name: str, taken: Collection[str]) -> str:
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)
     stored = f"stored_{plain}"
-    if len(stored) <= LONGEST_TOOL_NAME and stored not in taken:
+    if len(stored) <= MAX_TOOL_NAME_CHARACTERS and stored not in taken:
         return stored
     digest = hashlib.sha256(name.encode()).hexdigest()[:10]
-    return f"{plain[: LONGEST_TOOL_NAME - 11]}_{digest}"
+    return f"{plain[: MAX_TOOL_NAME_CHARACTERS - 11]}_{digest}"
 
 
 def _schema_of(type_: PropertyType) -> dict[str, Any]:

@@ -9,15 +9,13 @@ from typing import Protocol, TypeAlias
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType
 from omnigraph.compiler.ir.pattern import Step, Variable, VariableKind
-from omnigraph.compiler.ir.values import Value
+from omnigraph.compiler.ir.values import ROW_VARIABLE, Value
 from omnigraph.compiler.query.ast import AggregateCall, AliasReference, ComputedExpression
 from omnigraph.compiler.source import SourceText, Span
 from omnigraph.compiler.types import PropertyType
 
 UNCODED = "type_error"
 """The code of rules that have no number."""
-ROW_VARIABLE = 0
-"""The variable that the row of an update, upsert or delete is."""
 ANONYMOUS = "_"
 """The variable `$_`, a new one at each use."""
 

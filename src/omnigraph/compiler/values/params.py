@@ -19,7 +19,7 @@ RANGES = {**STORED_RANGES, Scalar.U64: (0, 2**63 - 1)}
 """What an integer parameter may hold; the upper half of U64 is refused, as in the first version."""
 
 _MAX_SHOWN_NAMES = 8
-_MAX_SHOWN_NAME = 100
+_MAX_SHOWN_CHARACTERS = 100
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,20}")
 
 
@@ -41,7 +41,7 @@ def _unknown(name: Any, data: Mapping[str, Any], known: list[str]) -> ParameterE
     if not isinstance(name, str):
         return ParameterError(f"the name of a parameter is a string, found {kind_of(name)}")
     missing = [item for item in known if item not in data]
-    shown = make_printable(name[:_MAX_SHOWN_NAME])
+    shown = make_printable(name[:_MAX_SHOWN_CHARACTERS])
     bare = name.removeprefix("$")
     hint = f"write {bare!r} without the $" if bare != name and bare in known else None
     hint = hint or suggest(name, missing) or suggest(name, known)

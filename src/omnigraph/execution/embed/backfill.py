@@ -49,8 +49,8 @@ def run_embed(
     message: str | None = None,
 ) -> Backfill:
     """Compute the missing vectors of a branch, or all of them, and commit them."""
-    graph._allow("change", graph._own(branch))
-    graph._must_be_writable()
+    graph.internals.check_allowed("change", graph.internals.resolve_branch(branch))
+    graph.internals.check_writable()
     started = clock.current().monotonic()
     with graph.embedder.cache_on_disk(cache) as embedder:
         work = EmbedWork(graph.catalog_at, embedder, types, reembed)

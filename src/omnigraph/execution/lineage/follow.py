@@ -104,7 +104,7 @@ def _start(target: LineageTarget, facts: LoadFacts) -> FollowedLoad:
     job = facts.stream or ".".join(["load", graph_name, *facts.type_names])
     is_streaming = facts.stream is not None
     run = LineageRun(new_run_id(), target.namespace, job, facts.engine, is_streaming, target.parent)
-    catalog = graph.catalog_at(graph._state().head.schema)
+    catalog = graph.catalog_at(graph.internals.read_state().head.schema)
     tables = [catalog.node(name) or catalog.edge(name) for name in facts.type_names]
     expected = [type_dataset(graph.uri, table.table_key) for table in tables if table is not None]
     inputs = file_inputs(facts.files())

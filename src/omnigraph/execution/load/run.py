@@ -87,12 +87,14 @@ class Load:
 def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Load:
     """Load the records of a source as one commit, or nothing at all."""
     started = clock.current().monotonic()
-    graph._allow("change", graph._own(request.branch))
+    graph.internals.check_allowed("change", graph.internals.resolve_branch(request.branch))
     existing = request.branch if request.from_branch is None else request.from_branch
     if request.mode == "overwrite":
-        graph._must_see_all("a load that replaces types", existing)
+        graph.internals.check_sees_all("a load that replaces types", existing)
     if request.on_error == "quarantine":
-        graph._must_see_all("a load that says why records are wrong, and what stands in their way,", existing)
+        graph.internals.check_sees_all(
+            "a load that says why records are wrong, and what stands in their way,", existing
+        )
     records = request.resolve_source(graph.storage_options)
     choice = _choose_engine(request.engine, records, bulk)
     elsewhere = bulk if choice.is_spark else None

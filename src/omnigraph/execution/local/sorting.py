@@ -18,7 +18,7 @@ _SAMPLES_PER_PIECE = 32
 """Sampled values for each piece, to find borders between pieces of about equal size."""
 _CHUNKS_SORTED_AT_ONCE = 16
 """Numbers of so many chunks are sorted without a checkpoint: that takes some 0.1 seconds."""
-_FEWEST_PACKED = 512
+_MIN_PACKED_NUMBERS = 512
 """Fewer numbers are sorted by their places."""
 
 
@@ -54,7 +54,7 @@ def _stable_order(keys: Positions) -> Positions:
     Sorting numbers is several times faster than sorting their places, so where both fit into one number
     they are sorted together.
     """
-    if len(keys) < max(_FEWEST_PACKED, 1) or keys.dtype != np.int64:
+    if len(keys) < max(_MIN_PACKED_NUMBERS, 1) or keys.dtype != np.int64:
         return np.argsort(keys, kind="stable")
     low, bits = int(keys.min()), (len(keys) - 1).bit_length()
     if (int(keys.max()) - low).bit_length() + bits > 63:

@@ -17,15 +17,13 @@ from omnigraph.compiler.ir.queries import (
     MatchedUpdate,
     Upsert,
 )
-from omnigraph.compiler.ir.values import Constant, EntityId, Value
+from omnigraph.compiler.ir.values import ROW_VARIABLE, Constant, EntityId, Value
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.write.assigned_values import plain
 from omnigraph.execution.write.matched_rows import MatchedValues, ValuesById, unite_rows
 from omnigraph.execution.write.required import require_all, require_key
 from omnigraph.execution.write.write_overlay import PendingTable
 from omnigraph.graph.write.integrity.problems import show_value
-
-_ROW_VARIABLE = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +113,4 @@ def _ends_of(statement: InsertNode | InsertEdge) -> tuple[Value, Value] | None:
 
 def _has_id(ids: Mapping[str, Any]) -> Condition:
     members = Constant(tuple(ids), PropertyType(Scalar.STRING, is_list=True))
-    return ListContains(members, EntityId(_ROW_VARIABLE))
+    return ListContains(members, EntityId(ROW_VARIABLE))

@@ -28,7 +28,7 @@ from omnigraph.compiler.ir.queries import (
     WriteQuery,
     target_of,
 )
-from omnigraph.compiler.ir.values import STRING, Constant, EntityId, Value
+from omnigraph.compiler.ir.values import ROW_VARIABLE, STRING, Constant, EntityId, Value
 from omnigraph.compiler.values.accept import Refused
 from omnigraph.execution.embed.row_vectors import RowVectors
 from omnigraph.execution.write.assigned_values import RowValues, convert_given, plain, split_assigned
@@ -47,8 +47,6 @@ from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error
 from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 from omnigraph.graph.write.write_state import WriteBase
-
-_ROW_VARIABLE = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +282,7 @@ class _MutationRun:
         else:
             assert statement.id is not None
             id_ = plain(statement.id)
-        where = Compare(Comparator.EQ, EntityId(_ROW_VARIABLE), Constant(id_, STRING))
+        where = Compare(Comparator.EQ, EntityId(ROW_VARIABLE), Constant(id_, STRING))
         changed = {name: value for name, value in named.items() if name not in (table.key or ())}
         if not pending.update(where, replace(values, fixed=changed), label):
             row = {item.property.name: plain(item.value) for item in statement.others}

@@ -39,13 +39,13 @@ def run_mutation(
     reader: Reader | None = None,
 ) -> Mutation:
     """Compile, bind and commit a mutation. `now()` is the time of the request, also in retries."""
-    graph._allow("change", graph._own(branch))
+    graph.internals.check_allowed("change", graph.internals.resolve_branch(branch))
     if not isinstance(retry, int) or isinstance(retry, bool) or retry < 0:
         raise BadInput(f"retry is {retry!r}: it must be a whole number of at least 0")
     now = clock.current().now_us() // 1000
 
     def bind(whole: Catalog) -> WriteQuery:
-        catalog = graph._seen_catalog(whole, branch)
+        catalog = graph.internals.show_catalog(whole, branch)
         query = compile_cached(text, catalog, name, "mutation")
         assert isinstance(query, WriteQuery)
         given = decode_params(params, [(item.name, item.type) for item in query.parameters])

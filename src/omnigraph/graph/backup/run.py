@@ -36,7 +36,7 @@ from omnigraph.graph.backup.view import View, find_dropped, view_of_graph, view_
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import Truth
-from omnigraph.graph.table_files import table_files
+from omnigraph.graph.publish.table_files import table_files
 from omnigraph.storage.files.copying import Content, side_by_side, transfer
 from omnigraph.storage.objects.lost_answers import put_over
 

@@ -16,7 +16,7 @@ from omnigraph.base.choices import ChangeOp
 from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.changes.descent import is_staged_on
 from omnigraph.graph.changes.model import Json
-from omnigraph.graph.entity.made_one import find_kept, list_gone
+from omnigraph.graph.entity.combined_pairs import find_kept, list_gone
 from omnigraph.graph.entity.stored import EntityAddress, StoredEntity, find_entity
 from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.lineage import Ancestry
@@ -43,7 +43,7 @@ class EntityChange:
     after: Json | None
     """The same after the commit."""
     went_into: str | None = None
-    """The id of the node that it is the same thing as, and went into."""
+    """The id of the node that it is a duplicate of, and went into."""
     took_in: tuple[str, ...] = ()
     """The ids of nodes that went into it."""
 
@@ -63,7 +63,7 @@ class EntityStep:
     merged: StoredEntity | None = None
     """The same on the branch that the commit merged."""
     went_into: str | None = None
-    """What it went into, where the commit says that it is the same thing."""
+    """What it went into, where the commit says that it was a duplicate."""
     took_in: tuple[str, ...] = ()
     merged_record: CommitRecord | None = None
     """The commit of the branch that the commit merged, if it is seen."""

@@ -19,9 +19,9 @@ from omnigraph.graph.merge.conflicts import ConflictCause, ConflictKind, MergeCo
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.opening import Core
 
-_MOST_CONFLICTS = 100
+_MAX_EXPLAINED_CONFLICTS = 100
 _MOST_VERSIONS = 64
-_MOST_COMMITS = 1_000
+_MAX_SEARCHED_COMMITS = 1_000
 _DEFINITIONS = {"schema": "schema", "query": "queries"}
 """What conflicts about definitions are in, in the record of a commit."""
 
@@ -36,8 +36,8 @@ class ConflictCauses:
 
     def explain(self, conflicts: Sequence[MergeConflict]) -> tuple[MergeConflict, ...]:
         """Return conflicts with what their sides come from; of very many only the first are looked at."""
-        told = [self._explain(item) for item in conflicts[:_MOST_CONFLICTS]]
-        return (*told, *conflicts[_MOST_CONFLICTS:])
+        told = [self._explain(item) for item in conflicts[:_MAX_EXPLAINED_CONFLICTS]]
+        return (*told, *conflicts[_MAX_EXPLAINED_CONFLICTS:])
 
     def _explain(self, conflict: MergeConflict) -> MergeConflict:
         ours, theirs = (self._find(conflict, side) for side in (self._sides.ours, self._sides.theirs))
@@ -82,7 +82,7 @@ class ConflictCauses:
         if same_schema(getattr(side, name), getattr(self._sides.base, name)):
             return None
         past, record = Ancestry(self._core.truth.chains), side
-        for _ in range(_MOST_COMMITS):
+        for _ in range(_MAX_SEARCHED_COMMITS):
             parent = past.at(record.parent) if record.parent is not None else None
             if parent is None or not same_schema(getattr(parent, name), getattr(record, name)):
                 return record

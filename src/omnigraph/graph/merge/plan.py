@@ -19,11 +19,11 @@ from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.merge.choices import Choices
 from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict, in_order
+from omnigraph.graph.merge.duplicates.changed import find_last_change
+from omnigraph.graph.merge.duplicates.rules import DuplicateRule, NodeCombination
+from omnigraph.graph.merge.duplicates.settle import DuplicateNodes
 from omnigraph.graph.merge.integrity import Broken, entities_of, entity_of, kind_of, violations
 from omnigraph.graph.merge.resolutions import Resolutions
-from omnigraph.graph.merge.same.changed import find_last_change
-from omnigraph.graph.merge.same.rules import Combined, SameRule
-from omnigraph.graph.merge.same.settle import SameThings
 from omnigraph.graph.merge.schemas.decide import decide_schema
 from omnigraph.graph.merge.schemas.queries import decide_queries
 from omnigraph.graph.merge.schemas.rules import asks_for_more
@@ -48,8 +48,8 @@ class Options:
     answers: Resolutions = field(default_factory=Resolutions)
     in_steps: bool = False
     """Whether this is one commit of several, and an answer may be for another one of them."""
-    same: tuple[SameRule, ...] = ()
-    """What finds two ids of one thing."""
+    same_as: tuple[DuplicateRule, ...] = ()
+    """What finds duplicates."""
     undone: tuple[Undone, ...] = ()
     """The commits that are taken back, whatever they have changed."""
     access: ActorAccess | None = None
@@ -58,7 +58,7 @@ class Options:
     @property
     def looks_at_entities(self) -> bool:
         """Whether entities are looked at that are in no conflict by themselves."""
-        return bool(self.answers.forced or self.answers.same or self.same or self.undone)
+        return bool(self.answers.forced or self.answers.combining or self.same_as or self.undone)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class MergePlan:
     """Keys of tables that the target loses."""
     queries: QuerySet | None = None
     """The stored queries that the target gets; None when it keeps its own."""
-    combined: Combined = field(default_factory=Combined)
+    combination: NodeCombination = field(default_factory=NodeCombination)
 
 
 def fast_forward(core: Core, sides: Sides) -> MergePlan:
@@ -142,10 +142,10 @@ class _Planning:
             self._table,
             options.in_steps,
         )
-        self._duplicates = SameThings(
+        self._duplicates = DuplicateNodes(
             self._choices,
             self._stored,
-            options.same,
+            options.same_as,
             partial(find_last_change, core, (sides.ours, sides.theirs)),
         )
 
@@ -228,7 +228,7 @@ class _Planning:
     def _look_at_all(self, deltas: Mapping[str, TableDelta], whole: set[str]) -> dict[str, TableDelta]:
         """Return whole tables where neither side is known to satisfy the rules that the result has."""
         found: dict[str, TableDelta] = {}
-        for identity, type_ in self._types.items() if self._sides.combined is not None else ():
+        for identity, type_ in self._types.items() if self._sides.combined_schema is not None else ():
             before, ours = self._sides.base.tables.get(identity), self._sides.ours.tables.get(identity)
             stands = not self._is_alone(identity) and (
                 same_content(before, ours) or not asks_for_more(self._table(identity).onto.type, type_)
@@ -274,7 +274,7 @@ class _Planning:
             deltas=staged,
             standing=self._standing,
             drops=_drops(self._sides.ours, self._types),
-            combined=self._duplicates.combined,
+            combination=self._duplicates.combination,
         )
 
     def _refuse(self, conflicts: list[MergeConflict], counts: Mapping[str, MergeCounts]) -> MergePlan:

@@ -51,7 +51,7 @@ class Take(StrEnum):
     THEIRS = "theirs"
     CUSTOM = "custom"
     SAME = "same"
-    """It is the same thing as another one, which stays."""
+    """It is a duplicate of another one, which stays."""
     DIFFERENT = "different"
     """It is not: both stay."""
 
@@ -59,8 +59,8 @@ class Take(StrEnum):
 _ABOUT_DUPLICATES = (Take.SAME, Take.DIFFERENT)
 
 
-class ValuesOfOne(StrEnum):
-    """Whose values one thing gets that had two ids."""
+class KeptValues(StrEnum):
+    """Whose values a node gets that others are combined into."""
 
     FILL = "fill"
     """Those of what stays; where it has none, those of what goes."""
@@ -85,7 +85,7 @@ class Resolution:
     """The images that the answer was given for, when it says so."""
     same_as: str | None = None
     """With `same`, the id of what stays."""
-    values: ValuesOfOne = ValuesOfOne.FILL
+    values: KeptValues = KeptValues.FILL
 
     def is_for(self, conflict: MergeConflict) -> bool:
         """Return whether this answers a conflict."""
@@ -115,7 +115,7 @@ class Resolution:
         )
 
     @property
-    def makes_one(self) -> bool:
+    def combines_nodes(self) -> bool:
         """Whether this names two entities that become one, whoever has found them."""
         return self.take is Take.SAME and self.entity_id is not None and self.same_as is not None
 
@@ -157,9 +157,9 @@ class Resolutions:
         return [answer for answer in self._answers if answer.is_forced]
 
     @property
-    def same(self) -> list[Resolution]:
-        """The answers that make one thing of two."""
-        return [answer for answer in self._answers if answer.makes_one]
+    def combining(self) -> list[Resolution]:
+        """The answers that combine two nodes."""
+        return [answer for answer in self._answers if answer.combines_nodes]
 
     def answer(self, conflict: MergeConflict) -> Resolution | None:
         """Return the answer to a conflict, if there is one; where its own is stale, a rule is none."""
@@ -334,16 +334,16 @@ def _check_pair(answer: Resolution, place: int) -> None:
     if answer.same_as is None:
         raise BadInput(f"{where} says that {answer.entity_id!r} is the same: say as what, in `same_as`")
     if answer.type_name == ANY or answer.entity_kind not in (ANY, "node"):
-        raise BadInput(f"{where} makes one node of two: name the `type_name` of both", place=place)
+        raise BadInput(f"{where} combines two nodes: name the `type_name` of both", place=place)
     if answer.entity_id == answer.same_as:
         raise BadInput(f"{where} says that {answer.entity_id!r} is the same as itself", place=place)
 
 
-def _values(item: Mapping[str, Any], place: int) -> ValuesOfOne:
+def _values(item: Mapping[str, Any], place: int) -> KeptValues:
     try:
-        return ValuesOfOne(item.get("values") or ValuesOfOne.FILL)
+        return KeptValues(item.get("values") or KeptValues.FILL)
     except ValueError:
-        words = ", ".join(ValuesOfOne)
+        words = ", ".join(KeptValues)
         raise BadInput(
             f"resolution {place + 1}: values is {item['values']!r}: use one of {words}", place=place
         ) from None

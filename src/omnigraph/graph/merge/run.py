@@ -15,9 +15,9 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import MergeConflict
+from omnigraph.graph.merge.duplicates.rules import read_rules
 from omnigraph.graph.merge.plan import Options
 from omnigraph.graph.merge.resolutions import read_resolutions
-from omnigraph.graph.merge.same.rules import read_rules
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.merge.tables import MergeCounts
 from omnigraph.graph.merge.undo.select import UndoWanted, select_commits
@@ -48,7 +48,7 @@ class Merge:
     branch_deleted: bool = False
     branch_delete_error: str | None = None
     edges: tuple[int, ...] = ()
-    """Where nodes were made one: how many edges were moved, folded into others, and gone as loops."""
+    """Where nodes were combined: how many edges were moved, folded into others, and gone as loops."""
 
     def __repr__(self) -> str:
         each = self.counts.values()
@@ -76,7 +76,7 @@ def options(
         chosen = Strategy(strategy)
     except ValueError:
         raise BadInput(f"strategy is {strategy!r}: use one of {', '.join(Strategy)}") from None
-    return Options(chosen, read_resolutions(resolutions), same=read_rules(same_as), access=access)
+    return Options(chosen, read_resolutions(resolutions), same_as=read_rules(same_as), access=access)
 
 
 def merge_branch(
@@ -186,7 +186,7 @@ def combine_nodes(
     chosen: Options,
     look: Callable[[CommitRecord], None],
 ) -> Merge:
-    """Make one of nodes that are the same thing: a merge of a branch with itself, whose answers say which.
+    """Combine duplicates: a merge of a branch with itself, whose answers say which.
 
     `look` refuses a state of the branch at which one of them is not there.
     """
@@ -239,5 +239,5 @@ def _run(core: Core, work: MergeWork, source: str, request: CommitRequest, dry_r
         plan.sides.base.commit,
         plan.counts,
         plan.conflicts,
-        edges=plan.combined.edges if plan.combined.pairs else (),
+        edges=plan.combination.edges if plan.combination.pairs else (),
     )

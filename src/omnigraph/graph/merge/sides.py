@@ -20,7 +20,7 @@ class Sides:
     theirs: CommitRecord
     on_theirs: bool = False
     """Whether the schema of the result is theirs: then our rows are brought to theirs, not theirs to ours."""
-    combined: StoredSchema | None = None
+    combined_schema: StoredSchema | None = None
     """The schema of the result where it is neither side's."""
 
     @property
@@ -35,7 +35,11 @@ class Sides:
 
     def catalog(self, schemas: Schemas) -> Catalog:
         """Return the schema of the result."""
-        return schemas.get(self.onto.schema).catalog if self.combined is None else self.combined.catalog
+        return (
+            schemas.get(self.onto.schema).catalog
+            if self.combined_schema is None
+            else self.combined_schema.catalog
+        )
 
     def for_table(self, identity: str) -> Sides:
         """Return on which side a table is built: on theirs also when ours does not have it."""

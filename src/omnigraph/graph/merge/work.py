@@ -106,7 +106,7 @@ class MergeWork:
         """Return what kind of merge it was, from which base, and what it changed."""
         assert self.plan is not None
         counts = {key: astuple(count) for key, count in self.plan.counts.items()}
-        one = self.plan.combined
+        one = self.plan.combination
         return {
             "outcome": self.plan.outcome.value,
             "base": self.plan.sides.base.commit,
@@ -119,13 +119,13 @@ class MergeWork:
         if self.plan is None:
             return {}
         if not self._two_parents:
-            return self.plan.combined.note()
+            return self.plan.combination.note()
         counts = self.plan.counts.values()
         noted = {name: sum(getattr(count, name) for count in counts) for name in CHANGES}
         return {
             "merge.outcome": self.plan.outcome.value,
             **{f"merge.{name}": str(number) for name, number in noted.items()},
-            **self.plan.combined.note(),
+            **self.plan.combination.note(),
         }
 
     def apply(self, base: WriteBase) -> None:
@@ -137,20 +137,20 @@ class MergeWork:
         if plan.outcome is Outcome.UP_TO_DATE:
             return
         sides = plan.sides
-        if sides.on_theirs or sides.combined is not None:
+        if sides.on_theirs or sides.combined_schema is not None:
             # What was checked is all that the target has said: whatever it says next must be checked too.
             for entry in sides.ours.tables.values():
                 base.rely_on(entry.key)
         for key in plan.drops:
             base.drop(key)
         base.sources = (sides.theirs.ref,)
-        if sides.combined is None:
+        if sides.combined_schema is None:
             for identity in plan.takes:
                 theirs = sides.theirs.tables[identity]
                 base.adopt(identity, as_it_is(theirs, sides.onto.tables.get(identity, theirs).key))
             self._stage_rows(base, plan)
         else:
-            self._combine_tables(base, plan, sides.combined.catalog)
+            self._combine_tables(base, plan, sides.combined_schema.catalog)
         base.schema = put_schema(sides, self._core.schemas)
         if plan.queries is not None:
             base.queries = self._core.schemas.put_queries(plan.queries)

@@ -89,7 +89,7 @@ class ProposalFacts:
 
     @property
     def same_as(self) -> Sequence[Mapping[str, Any]]:
-        """The rules that find one thing under two ids."""
+        """The rules that find duplicates."""
         return tuple(self.created.facts.get("same_as", ()))
 
     @property

@@ -116,7 +116,7 @@ class Proposal:
     metadata: Mapping[str, str] = field(default_factory=dict)
     """Noted in the commit of the merge."""
     same_as: tuple[Mapping[str, Any], ...] = ()
-    """The rules that find one thing under two ids."""
+    """The rules that find duplicates."""
     merged_commit: str | None = None
     events: tuple[ProposalEvent, ...] = ()
 

@@ -14,7 +14,7 @@ from omnigraph.base.errors import Contention, NotFound
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.publish.plan import PublishPlan
-from omnigraph.graph.table_files import table_files
+from omnigraph.graph.publish.table_files import table_files
 from omnigraph.storage.namespace import PinnedTable
 
 KeyedTable = tuple[str, PinnedTable]

@@ -31,11 +31,11 @@ from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import PublishPlan, note_plan
 from omnigraph.graph.publish.publisher import GIVEN_UP, has_gaps, is_given_up, publish
 from omnigraph.graph.publish.races import MAX_LOST_RACES
+from omnigraph.graph.publish.table_files import table_files
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
 from omnigraph.graph.recovery.plans import DurablePlan
 from omnigraph.graph.recovery.restage import restage
-from omnigraph.graph.table_files import table_files
 from omnigraph.storage.namespace import PinnedTable
 
 ACTOR = "omnigraph:recovery"

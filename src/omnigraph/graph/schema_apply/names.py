@@ -23,15 +23,15 @@ def rename_catalog(snapshot: Snapshot) -> Catalog:
     """
     own = snapshot.catalog
     try:
-        head = snapshot._core.truth.state(snapshot.branch).head
+        head = snapshot.core.truth.state(snapshot.branch).head
     except NotFound:
         return own
-    if same_schema(head.schema, snapshot._record.schema):
+    if same_schema(head.schema, snapshot.record.schema):
         return own
-    newer = snapshot._core.schemas.get(head.schema).catalog
+    newer = snapshot.core.schemas.get(head.schema).catalog
     if not differ_in_names(own, newer):
         return own
-    key = (snapshot._core.truth.stamp.graph_id, snapshot.view_id, f"{head.incarnation}:{head.schema}")
+    key = (snapshot.core.truth.stamp.graph_id, snapshot.view_id, f"{head.incarnation}:{head.schema}")
     found = _known.get(key)
     if found is None:
         # The first answer stays: compiled queries know a catalog by its place in memory.
@@ -47,7 +47,7 @@ def find_types_named(snapshot: Snapshot, name: str) -> tuple[TableType, ...]:
 def _last_common(snapshot: Snapshot, head: CommitRecord) -> int:
     """Return the last number that was given out before a commit and a head parted."""
     try:
-        base = merge_base(snapshot._core.truth.chains, snapshot._record, head)
+        base = merge_base(snapshot.core.truth.chains, snapshot.record, head)
     except HistoricalVersionReclaimed:
         return 0
-    return snapshot._core.schemas.get(base.schema).catalog.last_id
+    return snapshot.core.schemas.get(base.schema).catalog.last_id

@@ -1,4 +1,4 @@
-"""Tools about one thing under several ids: find the nodes that are the same, and make one of them."""
+"""Tools about duplicates: find the nodes that may be one thing, and combine them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def hold_commits(graph: Graph, *commits: CommitRecord) -> list[str]:
     """Let cleanups leave commits alone, and what is staged after them; return the names of the holds."""
     names = []
     for record in {record.commit: record for record in commits}.values():
-        hold = BaseHold(graph._core.truth, graph.settings, graph.actor, record)
+        hold = BaseHold(graph.internals.core.truth, graph.settings, graph.actor, record)
         hold.place()
         names += [hold.name] if hold.name else []
     return names
@@ -35,7 +35,7 @@ def renew_holds(opened: Callable[[], Graph], names: Sequence[str]) -> Iterator[N
             with suppress(OmniError, OSError):
                 graph = opened()
                 for name in names:
-                    graph._core.truth.tags.renew(name)
+                    graph.internals.core.truth.tags.renew(name)
                 seconds = min(_RENEWAL_SECONDS, graph.settings.write_hold_seconds / 4)
 
     keeper = threading.Thread(target=renew, daemon=True, name="omnigraph-hold")

@@ -81,7 +81,7 @@ class StreamSink(DataSourceStreamArrowWriter):  # type: ignore[misc]
         """Let cleanups go on: nothing refers to the staged files, and they remove them."""
         held = {cast(BatchMessage, message).staged_for.held for message in messages if message is not None}
         with attach_details():
-            truth = self._opened(self._told, False)._core.truth
+            truth = self._opened(self._told, False).internals.core.truth
             for name in held:
                 release_hold(truth, name)
 

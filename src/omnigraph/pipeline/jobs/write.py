@@ -84,12 +84,12 @@ class RowStaging:
     def __init__(self, told: Mapping[str, str], table: str | None, mode: Mode, opened: Opened) -> None:
         """Pin the graph for rows of a type, or without one for graph records."""
         graph = opened(told, False)
-        graph._allow("change", graph.branch)
-        state = graph._state()
+        graph.internals.check_allowed("change", graph.branch)
+        state = graph.internals.read_state()
         self._told, self._opened = dict(told), opened
         self.source_of = source_of_partition(table, read_strings(told, "mapping"))
         held = hold_commits(graph, state.head)  # tasks of other processes open what the branch has now
-        base = WriteBase(graph._core.truth.store, state)
+        base = WriteBase(graph.internals.core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
         pinned = base.view_pinned()
         patched = PatchedTables(pinned) if mode == "patch" else None
@@ -168,7 +168,7 @@ def publish_staged(
             if followed is not None:
                 followed.tell(published, work.answer(), work.metrics.bytes_written)
     finally:
-        release_hold(graph._core.truth, staged_for.held)
+        release_hold(graph.internals.core.truth, staged_for.held)
     if quarantine is not None and quarantine.count:
         _log.warning("%s records were wrong and are in %s", quarantine.count, quarantine.path)
     for warning in work.warnings():
@@ -207,7 +207,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Let cleanups go on: nothing refers to the staged files, and they remove them."""
         with attach_details():
-            truth = self._opened(self._told, False)._core.truth
+            truth = self._opened(self._told, False).internals.core.truth
             release_hold(truth, self._staging.staged_for.held)
 
 

@@ -46,15 +46,15 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
     def __init__(self, told: Mapping[str, str]) -> None:
         self._told = dict(told)
         graph = self._open()
-        graph._allow("change", graph.branch)
-        state = graph._state()
+        graph.internals.check_allowed("change", graph.branch)
+        state = graph.internals.read_state()
         snapshot = graph.snapshot(commit=told["read_commit"])
         table = find_type(snapshot, told["table"])
         self._table_key, self._has_key = table.table_key, bool(table.key)
         self._schema, self._staged_behind = state.head.schema, state.head.fence
         self._shape = OneType(table.name, {})
         self._held = hold_commits(graph, snapshot.record, state.head)
-        base = WriteBase(graph._core.truth.store, state)
+        base = WriteBase(graph.internals.core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
         vectors = MissingVectors(graph.embedder)
         self._task = ReadTask(
@@ -130,7 +130,7 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
 
     def _let_go(self, graph: Graph) -> None:
         for name in self._held:
-            release_hold(graph._core.truth, name)
+            release_hold(graph.internals.core.truth, name)
 
     def _find_changed_since(self, graph: Graph, head: CommitRecord) -> Iterator[str]:
         """Yield the ids of the type's rows that the head has otherwise than the commit that was read."""
@@ -140,7 +140,7 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
             return
         kind, _, name = self._table_key.partition(":")
         only = ChangeFilter.of([kind], [name], None)
-        for change in diff(graph._core, read, head, only, images=False):
+        for change in diff(graph.internals.core, read, head, only, images=False):
             yield change.id
 
     def _open(self) -> Graph:

@@ -29,8 +29,8 @@ from omnigraph.storage.filters import (
 _OPERATORS: Mapping[str, Operator] = {"=": "=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _FIXED = {"id": "id", **END_COLUMNS}
 _TEXT = PropertyType(Scalar.STRING)
-_MILLISECOND = 1000
-_LAST_CHARACTER = 0x10FFFF
+_MICROS_PER_MILLI = 1000
+_LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 
 
@@ -107,7 +107,7 @@ class _Column:
 
     def _compare_moment(self, operator: Operator, micros: int) -> Filter:
         """Compare milliseconds with microseconds."""
-        millis, rest = divmod(micros, _MILLISECOND)
+        millis, rest = divmod(micros, _MICROS_PER_MILLI)
         if rest and operator in ("=", "!="):
             return self._constant(operator == "!=")
         if rest and operator in ("<", ">="):  # below the next millisecond, or from it on
@@ -143,7 +143,7 @@ def _starts_with(column: str, prefix: str) -> Filter:
 
 def _text_behind(prefix: str) -> str | None:
     letters = [ord(letter) for letter in prefix]
-    while letters and letters[-1] == _LAST_CHARACTER:
+    while letters and letters[-1] == _LAST_CODE_POINT:
         letters.pop()
     if not letters:
         return None

@@ -56,8 +56,8 @@ class FeedScan:
         """Open the feed at the current head of its branch."""
         graph = open_from_options(self.told, read_only=True)
         only = ChangeFilter.of(*(read_list(self.told, name) for name in ("kinds", "types", "ops")))
-        graph._allow("read", graph.branch)
-        return Feed(graph._core, graph._state(), only)
+        graph.internals.check_allowed("read", graph.branch)
+        return Feed(graph.internals.core, graph.internals.read_state(), only)
 
     def parts(self, start: str, end: str, most: int) -> list[InputPartition]:
         """Cut the commits between two cursors into parts of at most `most` commits."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 from enum import Enum
 
 from omnigraph.compiler.catalog.model import EdgeType, Property, TableType
-from omnigraph.compiler.ir.values import EdgeEnd, End, EntityId, PropertyValue, Value
+from omnigraph.compiler.ir.values import ROW_VARIABLE, EdgeEnd, End, EntityId, PropertyValue, Value
 from omnigraph.compiler.types import Scalar
 
 TYPE = "Type"
 """The Cedar type of what every row of a type is in."""
-_ROW = 0
 
 
 class CedarKind(Enum):
@@ -54,12 +53,12 @@ def attribute(table: TableType, name: str) -> Property | None:
 
 def row_id() -> Value:
     """Return the id of a row."""
-    return EntityId(_ROW)
+    return EntityId(ROW_VARIABLE)
 
 
 def read(declared: Property) -> Value:
     """Return the value of a property of a row."""
-    return PropertyValue(_ROW, declared)
+    return PropertyValue(ROW_VARIABLE, declared)
 
 
 def end_of(table: TableType, name: str) -> tuple[str, Value] | None:
@@ -67,7 +66,7 @@ def end_of(table: TableType, name: str) -> tuple[str, Value] | None:
     if not isinstance(table, EdgeType) or name not in ENDS or attribute(table, name) is not None:
         return None
     end = ENDS[name]
-    return (table.source if end is End.SOURCE else table.target), EdgeEnd(_ROW, end)
+    return (table.source if end is End.SOURCE else table.target), EdgeEnd(ROW_VARIABLE, end)
 
 
 def groups_of(table: TableType) -> frozenset[str]:

@@ -35,9 +35,12 @@ HIDDEN = (
     "record",
     "declared_queries",
     "blob_sources",
+    "internals",
+    "reader",
+    "stamp",
 )
 """What the parts of OmniGraph ask of a handle, and users do not."""
-HIDDEN_OF_SNAPSHOTS = (*HIDDEN, "table", "namespace", "sight", "access", "sees_all", "view_id")
+HIDDEN_OF_SNAPSHOTS = (*HIDDEN, "table", "namespace", "sight", "access", "sees_all", "view_id", "core")
 
 AsyncGraph = make_twin(
     Graph,
@@ -53,7 +56,7 @@ AsyncSchema = make_twin(SchemaHandle, "AsyncSchema")
 AsyncQueries = make_twin(QueriesHandle, "AsyncQueries")
 AsyncChanges = make_twin(Changes, "AsyncChanges")
 AsyncEntities = make_twin(Entities, "AsyncEntities")
-AsyncProposals = make_twin(Proposals, "AsyncProposals")
+AsyncProposals = make_twin(Proposals, "AsyncProposals", hidden=HIDDEN)
 AsyncSnapshot = make_twin(
     Snapshot,
     "AsyncSnapshot",
@@ -65,7 +68,11 @@ AsyncStream = make_twin(
 )
 AsyncDiff = make_twin(Diff, "AsyncDiff", plain=("from_commit", "to_commit"), hidden=("comparison",))
 AsyncBlob = make_twin(
-    BlobHandle, "AsyncBlob", plain=("entity", "type", "id", "property", "commit_id"), items_at_once=1
+    BlobHandle,
+    "AsyncBlob",
+    plain=("entity", "type", "id", "property", "commit_id"),
+    hidden=HIDDEN,
+    items_at_once=1,
 )
 AsyncEntity = make_twin(Entity, "AsyncEntity", plain=("kind", "type", "id", "commit_id"))
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from omnigraph.base.choices import (
     ChangeOp,
+    CombineValues,
     EntityKind,
     ExportFormat,
     FeedEvents,
@@ -17,7 +18,6 @@ from omnigraph.base.choices import (
     MergeStrategy,
     OnError,
     ReadEngine,
-    SameValues,
     SchemaMode,
     SourceFormat,
 )
@@ -418,7 +418,7 @@ class AsyncBranches:
     ) -> Merge:
         """Bring what a branch has done since its last common commit into another, as one commit.
 
-        `same_as` finds one thing under two ids: `{"type": "Person", "on": ["mail"]}`, or a list of such.
+        `same_as` finds duplicates: `{"type": "Person", "on": ["mail"]}`, or a list of such.
         Disagreements are a `MergeConflicts` error that carries all of them, and change nothing."""
         ...
 
@@ -696,7 +696,7 @@ class AsyncEntities:
         keep: str,
         drop: str | Sequence[str],
         *,
-        values: SameValues = "fill",
+        values: CombineValues = "fill",
         properties: Mapping[str, Any] | None = None,
         resolutions: Any = None,
         branch: str | None = None,
@@ -704,7 +704,7 @@ class AsyncEntities:
         idempotency_key: str | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> CombinedNodes:
-        """Make one node of several that are the same thing, and move the edges of the others to it.
+        """Combine duplicates: make one node of several, and move the edges of the others to it.
 
         `values` says whose values it gets: `fill` takes those of the others where it has none, `keep` takes
         nothing, `newest` takes those of what was changed last; `properties` are set whatever it had. Edges
@@ -767,7 +767,7 @@ class AsyncProposals:
 
         `checks` are names of stored queries that must return no rows on the merged result, beside those that
         the target demands. `metadata` is noted in the commit of the merge. The same `idempotency_key` again
-        answers with the first proposal. `same_as` finds one thing under two ids, as in a merge."""
+        answers with the first proposal. `same_as` finds duplicates, as in a merge."""
         ...
 
     async def list(

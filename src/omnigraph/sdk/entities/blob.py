@@ -66,6 +66,12 @@ class BlobHandle:
         return self._snapshot.commit_id
 
     @property
+    def stamp(self) -> tuple[Any, ...]:
+        """What is another whenever the bytes may be: the version of the table, and the place in it."""
+        pins = {entry.key: entry.pin for entry in self._snapshot.record.tables.values()}
+        return pins.get(self._type.table_key) or self.commit_id, self.id, self.property
+
+    @property
     def is_null(self) -> bool:
         """Whether there is no blob; an empty one is there."""
         return self._stored is None

@@ -1,4 +1,4 @@
-"""`g.entities`: finding nodes that are the same thing under several ids, and making one of them."""
+"""`g.entities`: finding duplicates, which are one thing under several ids, and combining them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.base.choices import SameValues
+from omnigraph.base.choices import CombineValues
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.base.notebook import html_facts
 from omnigraph.graph.entity.stored import EntityAddress, find_entity
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.merge.duplicates.rules import read_rules
 from omnigraph.graph.merge.resolutions import list_members
 from omnigraph.graph.merge.run import Merge, combine_nodes, options
-from omnigraph.graph.merge.same.rules import read_rules
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
 
@@ -61,7 +61,7 @@ class Entities:
     ) -> list[tuple[str, ...]]:
         """Return the ids of nodes that have the same values of some properties, group by group."""
         (rule,) = read_rules({"type": type, "on": on})
-        seen = self._graph._choose_snapshot(branch, snapshot)
+        seen = self._graph.internals.choose_snapshot(branch, snapshot)
         node = rule.table(seen.catalog)
         rows = seen.table(node.table_key).scan(["id", *rule.on])
         return list(islice(_group(tuple_texts(node, rows, rule.on), rows["id"]), limit))
@@ -72,7 +72,7 @@ class Entities:
         keep: str,
         drop: str | Sequence[str],
         *,
-        values: SameValues = "fill",
+        values: CombineValues = "fill",
         properties: Mapping[str, Any] | None = None,
         resolutions: Any = None,
         branch: str | None = None,
@@ -80,7 +80,7 @@ class Entities:
         idempotency_key: str | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> CombinedNodes:
-        """Make one node of several that are the same thing, and move the edges of the others to it.
+        """Combine duplicates: make one node of several, and move the edges of the others to it.
 
         `values` says whose values it gets: `fill` takes those of the others where it has none, `keep` takes
         nothing, `newest` takes those of what was changed last; `properties` are set whatever it had. Edges
@@ -91,21 +91,22 @@ class Entities:
         gone = (drop,) if isinstance(drop, str) else tuple(dict.fromkeys(drop))
         if not gone or keep in gone:
             raise BadInput(f"drop is {drop!r}: name what goes, and {keep!r} stays", type=type)
-        graph._allow("change", graph._own(branch))
-        request = graph._request(branch, message, False, idempotency_key, metadata)
+        graph.internals.check_allowed("change", graph.internals.resolve_branch(branch))
+        request = graph.internals.make_request(branch, message, False, idempotency_key, metadata)
         answers = _answers(type, keep, gone, values, properties)
         chosen = options(
-            "entity", [*answers, *list_members(() if resolutions is None else resolutions)], graph._access()
+            "entity",
+            [*answers, *list_members(() if resolutions is None else resolutions)],
+            graph.internals.make_access(),
         )
         named = ", ".join(f"node {type} {id_!r}" for id_ in gone[:3]) + (" …" if len(gone) > 3 else "")
-        done = combine_nodes(
-            graph._whole, named, f"node {type} {keep!r}", request, chosen, self._look(type, (keep, *gone))
-        )
+        look, whole = self._look(type, (keep, *gone)), graph.internals.whole
+        done = combine_nodes(whole, named, f"node {type} {keep!r}", request, chosen, look)
         return combination_of(done, type, keep, gone)
 
     def _look(self, type: str, ids: Sequence[str]) -> Callable[[CommitRecord], None]:
         """Return what refuses a commit at which the actor does not see one of the nodes."""
-        core = self._graph._core
+        core = self._graph.internals.core
 
         def look(record: CommitRecord) -> None:
             node = core.catalog_at(record).node(type)
@@ -125,7 +126,7 @@ class Entities:
 
 
 def combination_of(done: Merge, type: str, keep: str, gone: tuple[str, ...]) -> CombinedNodes:
-    """Return what a commit that makes one of several has done."""
+    """Return what a commit that combines nodes has done."""
     return CombinedNodes(done.commit_id, type, keep, gone, *done.edges)
 
 

@@ -69,7 +69,7 @@ class Entity:
 
     @cached_property
     def _stored(self) -> StoredEntity | None:
-        return find_entity(self._snapshot._core, self._snapshot.record, self._key)
+        return find_entity(self._snapshot.core, self._snapshot.record, self._key)
 
     @property
     def exists(self) -> bool:
@@ -105,7 +105,7 @@ class Entity:
         before is looked for as well: that takes a look at every older version of its type.
         """
         for step in islice(self._steps(earlier), limit):
-            told = replace(step.describe(), commit=self._snapshot._core.commit_of(step.record))
+            told = replace(step.describe(), commit=self._snapshot.core.commit_of(step.record))
             # Who does not see all data is not told of nodes that may be hidden.
             yield told if self._snapshot.sees_all else replace(told, went_into=None, took_in=())
 
@@ -154,7 +154,7 @@ class Entity:
             if wanted is not None and edge.table_key not in wanted:
                 continue
             place = {"src": edge.source, "dst": edge.target}
-            version = TableVersion.of(self._snapshot._core, self._snapshot.record, table_identity(edge))
+            version = TableVersion.of(self._snapshot.core, self._snapshot.record, table_identity(edge))
             for end in ends:
                 if version is None or place[end] != self.type:
                     continue
@@ -165,7 +165,7 @@ class Entity:
 
     def _steps(self, earlier: bool = False) -> Iterator[EntityStep]:
         return list_steps(
-            self._snapshot._core, self._snapshot.record, self._key, earlier, self._snapshot.access
+            self._snapshot.core, self._snapshot.record, self._key, earlier, self._snapshot.access
         )
 
     def _require(self) -> StoredEntity:

@@ -14,9 +14,9 @@ from omnigraph.base.ids import new_commit_id, new_ulid
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.manifest.record import CommitRecord, storable, storable_metadata
 from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.merge.duplicates.rules import read_rules
 from omnigraph.graph.merge.resolutions import list_members
 from omnigraph.graph.merge.run import Merge, options
-from omnigraph.graph.merge.same.rules import read_rules
 from omnigraph.graph.proposals.answers import complete_answers, read_answers
 from omnigraph.graph.proposals.describe import describe_proposal
 from omnigraph.graph.proposals.events import EventKind, StoredProposal
@@ -59,6 +59,7 @@ class Proposals:
 
     def __init__(self, graph: ReadableGraph) -> None:
         self._graph = graph
+        self._internals = graph.internals
 
     def create(
         self,
@@ -78,11 +79,11 @@ class Proposals:
 
         `checks` are names of stored queries that must return no rows on the merged result, beside those that
         the target demands. `metadata` is noted in the commit of the merge. The same `idempotency_key` again
-        answers with the first proposal. `same_as` finds one thing under two ids, as in a merge.
+        answers with the first proposal. `same_as` finds duplicates, as in a merge.
         """
         context, (source, into) = self._writable_context(), (normalise(source), normalise(into))
         self._check_policy(_OPERATION, source, into)
-        self._graph._allow("read", source)  # what is proposed tells of its head
+        self._internals.check_allowed("read", source)  # what is proposed tells of its head
         if source == into:
             raise BadInput(f"branch {source!r} cannot be proposed to itself", branch=source)
         options(strategy, None)
@@ -100,7 +101,7 @@ class Proposals:
             "metadata": dict(storable_metadata(metadata, limit)),
             **({"same_as": rules} if (rules := _read_rules(same_as, state.head, context)) else {}),
         }
-        key = check_key(self._graph._key if idempotency_key is None else idempotency_key)
+        key = check_key(self._internals.idempotency_key if idempotency_key is None else idempotency_key)
         id = new_ulid()
         if key is not None:
             # A key is claimed for something of main, whose ids say so.
@@ -130,7 +131,7 @@ class Proposals:
         told: dict[str, Any] = {"text": text}
         if entity is not None:
             told["entity"] = read_entity(entity)
-        if (key := check_key(self._graph._key)) is not None:
+        if (key := check_key(self._internals.idempotency_key)) is not None:
             told["idempotency_key"] = key
 
         def decide(facts: ProposalFacts) -> Mapping[str, Any] | None:
@@ -191,7 +192,7 @@ class Proposals:
         conflict is kept with what the conflict shows, and is not used when either side says something else
         by the time of the merge. With `replace` no earlier answer stays.
         """
-        self._graph._must_see_all("an answer to the conflicts of a proposal")
+        self._internals.check_sees_all("an answer to the conflicts of a proposal")
         context, id = self._find(id, writes=True)
         given = read_answers(list_members(resolutions))
 
@@ -206,7 +207,7 @@ class Proposals:
 
         Nothing is merged. Checks are run on what the merge would make of the target.
         """
-        self._graph._must_see_all("a look at what a proposal would do")
+        self._internals.check_sees_all("a look at what a proposal would do")
         context, id = self._find(id)
         stored = read_proposal(context, id).stored
         return judge_proposal(context, stored, self._run_checks, self._demanded_by_policy(fold(stored).into))
@@ -224,14 +225,14 @@ class Proposals:
         What cannot be merged is `NotMergeable`, with reasons, or `MergeConflicts`. A proposal that is merged
         already answers with its commit.
         """
-        self._graph._must_see_all("a merge of a proposal")
+        self._internals.check_sees_all("a merge of a proposal")
         context, id = self._find(id, writes=True)
         facts = fold(context.stored.read(id).stored)
         self._check_policy("branch_merge", facts.source, facts.into)
         said = facts.title if message is None else message
-        request = self._graph._request(facts.into, said, False, metadata=metadata)
+        request = self._internals.make_request(facts.into, said, False, metadata=metadata)
         needed = self._demanded_by_policy(facts.into)
-        done = self._graph.branches._delete if delete_branch else None
+        done = self._internals.delete_branch if delete_branch else None
         return merge_proposal(context, id, request, self._run_checks, needed, done)
 
     def close(self, id: str, text: str = "") -> Proposal:
@@ -261,7 +262,7 @@ class Proposals:
 
     def _cut(self, page: ProposalPage) -> ProposalPage:
         """Return events without what of the data only those may know who see all of it."""
-        if self._graph._sees_all():
+        if self._internals.sees_all():
             return page
         return replace_fields(page, events=tuple(replace_fields(item, facts={}) for item in page.events))
 
@@ -287,7 +288,7 @@ class Proposals:
         )
         return [self._describe(context, stored) for stored in islice(found, limit)]
 
-    def _stamp(self) -> str:
+    def stamp(self) -> str:
         """Return what is another text whenever something has happened to a proposal."""
         return self._context().stored.stamp()
 
@@ -305,7 +306,7 @@ class Proposals:
 
     def _looked_at(self, facts: ProposalFacts, commit: str | None) -> CommitRecord:
         """Return the head of the source, which must be what the caller has looked at."""
-        head = self._graph._core.truth.state(facts.source).head
+        head = self._internals.core.truth.state(facts.source).head
         if commit is None:
             return head
         seen = self._graph.find(commit)
@@ -319,7 +320,7 @@ class Proposals:
         return head
 
     def _commit_of(self, facts: ProposalFacts) -> str | None:
-        truth = self._graph._core.truth
+        truth = self._internals.core.truth
         return truth.state(facts.source).head.commit if truth.has(facts.source) else None
 
     def _reviewer(self) -> str:
@@ -337,21 +338,21 @@ class Proposals:
     def _describe(self, context: ProposalContext, stored: StoredProposal) -> Proposal:
         """Return a proposal, without what of the data only those may know who see all of it."""
         told = describe_proposal(context, stored)
-        if self._graph._sees_all():
+        if self._internals.sees_all():
             return told
         events = tuple(replace_fields(item, facts={}) for item in told.events)
         return replace_fields(told, checks=(), resolutions=(), events=events)
 
     def _context(self) -> ProposalContext:
-        return ProposalContext(self._graph._whole, self._graph.actor, not self._graph.read_only)
+        return ProposalContext(self._internals.whole, self._graph.actor, not self._graph.read_only)
 
     def _writable_context(self) -> ProposalContext:
-        self._graph._must_be_writable()
+        self._internals.check_writable()
         return self._context()
 
     @property
     def _run_checks(self) -> RunChecks:
-        return partial(run_checks, self._graph._reader)
+        return partial(run_checks, self._graph.reader)
 
     def _check_policy(self, action: str, source: str, into: str) -> None:
         policy = self._graph.policy
@@ -376,7 +377,7 @@ class Proposals:
 
 
 def _read_rules(same_as: Any, head: CommitRecord, context: ProposalContext) -> list[dict[str, Any]]:
-    """Return rules that find one thing under two ids, as they are stored; the source has their types."""
+    """Return rules that find duplicates, as they are stored; the source has their types."""
     rules = read_rules(same_as)
     for rule in rules:
         rule.table(context.core.catalog_at(head))

@@ -40,6 +40,7 @@ class QueriesHandle:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        self._internals = graph.internals
 
     def validate(
         self, source: Any, *, branch: str | None = None, snapshot: Any = None
@@ -102,7 +103,7 @@ class QueriesHandle:
         key: str | None,
         metadata: Mapping[str, str] | None,
     ) -> QueriesApply:
-        self._graph._allow("change", self._graph._own(branch))
+        self._internals.check_allowed("change", self._internals.resolve_branch(branch))
         refuse_managed_graph(self._graph, "stored queries")
         most = self._graph.settings.stored_query_bytes
         work = QueriesApplication(partial(_desire_bounded, desire, most), self._graph.schemas)

@@ -12,10 +12,10 @@ from omnigraph.graph.handle_branches import Branches
 from omnigraph.graph.handle_tags import Tags
 from omnigraph.graph.merge import run as merging
 from omnigraph.graph.merge.conflicts import MergeConflict
+from omnigraph.graph.merge.duplicates.rules import read_rules
 from omnigraph.graph.merge.rebase import Rebase
 from omnigraph.graph.merge.resolutions import list_members
 from omnigraph.graph.merge.run import Merge
-from omnigraph.graph.merge.same.rules import read_rules
 from omnigraph.graph.tags import Tag
 from omnigraph.graph.write.integrity.json_values import as_json
 from omnigraph.sdk.remote.requests.transport import Transport, quoted
@@ -163,7 +163,7 @@ def merge_options(strategy: str, resolutions: Any) -> dict[str, Any]:
 
 
 def rules_as_data(same_as: Any) -> list[dict[str, Any]] | None:
-    """Return rules that find one thing under two ids, checked as a graph in process checks them."""
+    """Return rules that find duplicates, checked as a graph in process checks them."""
     return None if same_as is None else [rule.to_json() for rule in read_rules(same_as)]
 
 

@@ -1,13 +1,13 @@
-"""Nodes of a served graph that are the same thing under several ids."""
+"""The duplicates of a served graph: found, and combined."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from omnigraph.base.choices import SameValues
+from omnigraph.base.choices import CombineValues
+from omnigraph.graph.merge.duplicates.rules import read_rules
 from omnigraph.graph.merge.resolutions import list_members
-from omnigraph.graph.merge.same.rules import read_rules
 from omnigraph.sdk.entities.entities import CombinedNodes, Entities
 from omnigraph.sdk.remote.branches import merge_options
 from omnigraph.sdk.remote.reads import where_of
@@ -55,7 +55,7 @@ class RemoteEntities:
         keep: str,
         drop: str | Sequence[str],
         *,
-        values: SameValues = "fill",
+        values: CombineValues = "fill",
         properties: Mapping[str, Any] | None = None,
         resolutions: Any = None,
         branch: str | None = None,
@@ -63,7 +63,7 @@ class RemoteEntities:
         idempotency_key: str | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> CombinedNodes:
-        """Make one node of several that are the same thing, and move the edges of the others to it."""
+        """Combine duplicates: make one node of several, and move the edges of the others to it."""
         answers = None if resolutions is None else list_members(resolutions)
         body = {
             "type": type,

@@ -17,31 +17,34 @@ CheckRight = Callable[[Graph, Asked], None]
 
 def check_admin(graph: Graph, asked: Asked) -> None:
     """Check the right to maintain the graph, and that a branch is named as one can be."""
-    graph._own(asked.get("branch"))
-    graph._allow("admin")
+    graph.internals.resolve_branch(asked.get("branch"))
+    graph.internals.check_allowed("admin")
 
 
 def check_change(graph: Graph, asked: Asked) -> None:
     """Check the right to change data of a branch."""
-    graph._allow("change", graph._own(asked.get("branch")))
+    graph.internals.check_allowed("change", graph.internals.resolve_branch(asked.get("branch")))
 
 
 def check_export(graph: Graph, asked: Asked) -> None:
     """Check the right to export a branch; of a snapshot it is checked when the job finds it."""
-    branch = graph._own(asked.get("branch"))
+    branch = graph.internals.resolve_branch(asked.get("branch"))
     if asked.get("snapshot") is None:
-        graph._allow("export", branch)
+        graph.internals.check_allowed("export", branch)
 
 
 def check_merge(graph: Graph, asked: Asked) -> None:
     """Check the right to merge a branch into another."""
-    source, target = graph._own(asked["source"]), graph._own(asked["target"])
-    graph.branches._allow_merge(source, target, asked.get("dry_run", False))
+    source, target = (
+        graph.internals.resolve_branch(asked["source"]),
+        graph.internals.resolve_branch(asked["target"]),
+    )
+    graph.internals.check_merge(source, target, asked.get("dry_run", False))
 
 
 def check_schema(graph: Graph, asked: Asked) -> None:
     """Check the right to change the schema, which only its cluster changes of a graph that one manages."""
-    graph._allow("schema_apply", target=graph._own(asked.get("branch")))
+    graph.internals.check_allowed("schema_apply", target=graph.internals.resolve_branch(asked.get("branch")))
     refuse_managed_graph(graph, "the schema")
 
 

@@ -150,10 +150,8 @@ def _headers(blob: BlobHandle) -> dict[str, str]:
 
 def _etag(blob: BlobHandle) -> str:
     """Return what changes whenever the bytes may have: the version of the table, and the place in it."""
-    snapshot = blob._snapshot
-    pins = {entry.key: entry.pin for entry in snapshot.record.tables.values()}
-    place = [pins.get(blob._type.table_key) or snapshot.commit_id, blob.id, blob.property]
-    return f'"{hashlib.sha256(json.dumps(place, default=str).encode()).hexdigest()[:32]}"'
+    stamp = json.dumps(blob.stamp, default=str)
+    return f'"{hashlib.sha256(stamp.encode()).hexdigest()[:32]}"'
 
 
 def _has_tag(given: str, tag: str) -> bool:

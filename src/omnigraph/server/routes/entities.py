@@ -108,7 +108,7 @@ def reset_entity(
 
 @router.post("/entities/combine")
 def combine_entities(call: GraphDep, headers: WriteDep, body: CombineBody) -> dict[str, Any]:
-    """Make one node of several that are the same thing, and move the edges of the others to it."""
+    """Combine duplicates: make one node of several, and move the edges of the others to it."""
     given = body.model_dump(exclude={"type", "keep", "drop"})
     found: dict[str, Any] = encode(
         call.open(headers=headers).entities.combine(body.type, body.keep, body.drop, **given)

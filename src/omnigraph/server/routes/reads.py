@@ -34,8 +34,8 @@ router = GraphRouter(route_class=EngineRoute, tags=["reads"])
 def show_graph(call: GraphDep, branch: str | None = None) -> dict[str, Any]:
     """Return which graph this is, and which branch a handle on it would work on."""
     graph = call.open(branch)
-    graph._allow_handle(graph.branch)
-    ref = graph._state().ref
+    graph.internals.check_any_allowed(graph.branch)
+    ref = graph.internals.read_state().ref
     return {
         "graph": call.name,
         "id": graph.id,

@@ -104,4 +104,4 @@ async def load_records(
 
 def _check_load(call: GraphCall, options: LoadOptions) -> None:
     graph = call.open()
-    graph._allow("change", graph._own(options.branch))
+    graph.internals.check_allowed("change", graph.internals.resolve_branch(options.branch))

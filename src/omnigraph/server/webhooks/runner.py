@@ -64,7 +64,7 @@ class WebhookRunner:
     def _look(self, hook: Webhook, name: str, graph: Graph) -> None:
         """Send the events of a graph that a webhook has not had."""
         try:
-            stands = graph.proposals._stamp()
+            stands = graph.proposals.stamp()
             if self._seen.get((hook.name, graph.id)) == stands:
                 return
             file = PlaceFile(self._state, hook.name, graph.id)

@@ -18,8 +18,8 @@ from omnigraph.storage.objects.errors import translate
 
 _COPY_BYTES = 4 * 2**20
 _COPY_IN_MEMORY_BYTES = 8 * 2**20
-_OVER_NETWORK = 16
-_ON_DISK = 4
+_FILES_AT_ONCE_OVER_NETWORK = 16
+_FILES_AT_ONCE_ON_DISK = 4
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
@@ -89,7 +89,7 @@ def side_by_side(
 
     The first failure is raised once nothing is under way any more; what had not begun is not begun.
     """
-    width = _ON_DISK if all(store.is_local for store in stores) else _OVER_NETWORK
+    width = _FILES_AT_ONCE_ON_DISK if all(store.is_local for store in stores) else _FILES_AT_ONCE_OVER_NETWORK
     items = iter(given)
     with ThreadPoolExecutor(width, thread_name_prefix="omnigraph-copy") as threads:
         running: set[Future[Result]] = set()

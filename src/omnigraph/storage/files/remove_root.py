@@ -12,7 +12,7 @@ from omnigraph.storage.files.delete_files import each
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.objects.errors import translate
 
-_BATCH = 1_000
+_OBJECTS_PER_DELETE = 1_000
 _MANIFEST = "__manifest"
 
 
@@ -48,7 +48,7 @@ def _batches(store: ObjectStore, prefix: str) -> Iterator[list[str]]:
         found: list[str] = []
         for info in store.list(prefix):
             found.append(info.path)
-            if len(found) == _BATCH:
+            if len(found) == _OBJECTS_PER_DELETE:
                 break
         if not found:
             return

@@ -22,9 +22,9 @@ DATA, DELETIONS, INDEXES, TRANSACTIONS = "data/", "_deletions/", "_indices/", "_
 # Sparse and dense deletions are stored in two ways.
 _DELETION_KINDS = {"array": "arrow", "bitmap": "bin"}
 # Where Lance's table format keeps what is looked for.
-_FRAGMENTS = 2
+_FRAGMENTS_FIELD = 2
 _FRAGMENT_ID, _FRAGMENT_FILES, _FRAGMENT_DELETIONS = 1, 2, 3
-_FILE_PATH = 1
+_FILE_PATH_FIELD = 1
 _DELETIONS_KIND, _DELETIONS_VERSION, _DELETIONS_ID = 1, 2, 3
 _STORED_KINDS = ("arrow", "bin")
 _FRAGMENTS_KEPT = 4096
@@ -100,7 +100,7 @@ def read_files(manifest: bytes, path: str) -> VersionFiles:
 def fragments_of(manifest: bytes, path: str) -> list[bytes]:
     """Return the fragments of a manifest as they are stored."""
     try:
-        return read_counted(message_of(manifest), _FRAGMENTS)
+        return read_counted(message_of(manifest), _FRAGMENTS_FIELD)
     except (CorruptState, ValueError) as error:
         raise manifest_damaged_error(path) from error
 
@@ -118,7 +118,7 @@ def files_of(fragment: bytes) -> FragmentFiles:
         if part == _FRAGMENT_ID and isinstance(value, int):
             number = value
         elif part == _FRAGMENT_FILES and isinstance(value, bytes):
-            name = next(bytes(item) for at, item, _ in fields(value) if at == _FILE_PATH).decode()
+            name = next(bytes(item) for at, item, _ in fields(value) if at == _FILE_PATH_FIELD).decode()
             data.append(f"{DATA}{name}")
         elif part == _FRAGMENT_DELETIONS and isinstance(value, bytes):
             parts = {at: item for at, item, _ in fields(value) if isinstance(item, int)}

@@ -28,8 +28,8 @@ PATIENCE_SECONDS = 1.0
 _CLAIM_FOLDERS = 64
 _KEPT_CLAIMS = 8
 """Claims that stay behind the newest: a claim counts when the one before it is still there."""
-_FIRST_WAIT = 0.0002
-_LONGEST_WAIT = 0.01
+_FIRST_WAIT_SECONDS = 0.0002
+_LONGEST_WAIT_SECONDS = 0.01
 _NUMBER = re.compile(r"0|[1-9][0-9]*")
 _MAX_LOST_TURNS = 1000
 """How often others may come first, or a folder may not be as it was left, before a claim is given up."""
@@ -83,13 +83,13 @@ class Swaps:
                 continue
             if newest != waited_for:
                 turns += 1
-                waited_for, deadline, pause = newest, now.monotonic() + self._patience, _FIRST_WAIT
+                waited_for, deadline, pause = newest, now.monotonic() + self._patience, _FIRST_WAIT_SECONDS
             if now.monotonic() >= deadline:
                 turns += 1
                 take_away(f"{self._tokens}/{newest.token}")
                 continue
             now.sleep(pause * (0.5 + now.jitter()))
-            pause = min(pause * 1.5, _LONGEST_WAIT)
+            pause = min(pause * 1.5, _LONGEST_WAIT_SECONDS)
         raise Unavailable(
             f"{folder} could not be claimed in {_MAX_LOST_TURNS} turns: other processes always came first, "
             "or its files are not as they were left; try again, and if that does not help remove the folder "

@@ -32,7 +32,7 @@ from omnigraph.storage.tables.maintenance_parts import PlannedIndex
 from omnigraph.storage.tables.stored_ids import find_stored_ids, remember_written
 from omnigraph.storage.tables.table import TableState, open_dataset
 
-_PROBE_LIMIT = 1000
+_MAX_PROBED_ROWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class StagedTable:
 
     def upsert(self, rows: pa.Table, staged: StagedFragments | None = None) -> None:
         """Replace the rows whose `id` is stored and add the others."""
-        if staged is not None and rows.num_rows <= _PROBE_LIMIT and not self.find_stored_ids(rows["id"]):
+        if staged is not None and rows.num_rows <= _MAX_PROBED_ROWS and not self.find_stored_ids(rows["id"]):
             self.append(staged)
             return
         self.merge(rows)

@@ -33,7 +33,7 @@ def test_a_patch_knows_how_many_neighbours_all_nodes_have(
     snapshot = graph.snapshot()
     graph.query("query q() { match { $p: Person  $p knows $q } return { $q.name } }", snapshot=snapshot)
     (edge,) = snapshot.catalog.edges
-    patched = graph._reader._views(snapshot).adjacency(edge).neighbours(direction)
+    patched = graph.reader._views(snapshot).adjacency(edge).neighbours(direction)
     assert isinstance(patched, PatchedNeighbours)
     assert patched.pairs == patched.degrees.sum() == patched.degrees_of(np.arange(len(names))).sum()
     assert patched.pairs == first + 5 - (first > 2)

@@ -102,7 +102,7 @@ def test_a_few_rows_of_a_large_table_are_read_without_reading_it(
     graph.ensure_indices()
     cold = og.open(tmp_path / "g")
     cold.query('query q() { match { $a: Person { name: "p3" }  $a knows $b } return { $b.name, $b.age } }')
-    views = cold._reader._views(cold.snapshot())
+    views = cold.reader._views(cold.snapshot())
     assert views.table("node:Person").nbytes < 1000, "the rows that were found, and no column"
     assert views.table("edge:Knows").nbytes == 0
 

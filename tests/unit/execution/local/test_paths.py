@@ -309,7 +309,7 @@ def _threads_take_turns_often() -> Iterator[None]:
 @pytest.mark.usefixtures("_threads_take_turns_often")
 def test_threads_share_what_storage_has_found(uri: str) -> None:
     graph = og.open(uri, read_only=True)
-    stored = graph._reader._views(graph.snapshot()).table("node:Person").stored
+    stored = graph.reader._views(graph.snapshot()).table("node:Person").stored
     names = [f"p{n}" for n in range(100, 120)]
     failures: list[BaseException] = []
     done = threading.Event()

@@ -77,7 +77,7 @@ def test_a_frozen_restore_writes_nothing_to_the_graph_that_another_run_has_made(
     backups: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
     at_once(monkeypatch)
-    monkeypatch.setattr("omnigraph.storage.files.copying._ON_DISK", 1)
+    monkeypatch.setattr("omnigraph.storage.files.copying._FILES_AT_ONCE_ON_DISK", 1)
     root = tmp_path / "again"
     seen: list[dict[str, bytes]] = []
     with (
@@ -116,7 +116,7 @@ def test_a_restore_that_freezes_right_before_a_write_overwrites_nothing(
 
     monkeypatch.setattr(claim.ClaimedRoot, "create", noted)
     monkeypatch.setattr(claim.ClaimedRoot, "check", freeze)
-    monkeypatch.setattr("omnigraph.storage.files.copying._ON_DISK", 1)
+    monkeypatch.setattr("omnigraph.storage.files.copying._FILES_AT_ONCE_ON_DISK", 1)
     with pytest.raises(AlreadyExists, match="another run"):
         og.restore(backups, root)
     assert seen[0] and lying(root) == seen[0]

@@ -149,7 +149,7 @@ def test_a_branch_that_was_never_finished_is_not_there_and_stops_nobody(
 
 def test_a_name_for_a_dropped_commit_is_free(graph: og.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     at_once(monkeypatch)
-    truth = graph._core.truth
+    truth = graph.internals.core.truth
     old = graph.snapshot(version=2).record
     fill(graph, 2, 50)
     og.open(graph.uri).cleanup(keep=1)

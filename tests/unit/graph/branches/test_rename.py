@@ -116,7 +116,7 @@ def test_a_rename_that_was_cut_off_loses_nothing_and_is_finished_by_the_same_cal
     again.branches.rename("old", "new")
     assert again.branches.list() == ["main", "new"]
     assert _names(again, "new") == ["a"]
-    assert [tag.name for tag in again._core.truth.tags.list()] == []
+    assert [tag.name for tag in again.internals.core.truth.tags.list()] == []
 
 
 def test_a_write_that_lands_while_a_branch_is_renamed_is_part_of_it(graph: og.Graph) -> None:

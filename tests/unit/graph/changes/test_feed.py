@@ -281,9 +281,9 @@ def test_removed_history_is_a_gap_only_where_the_poll_would_begin(graph: Graph) 
     cursor = graph.changes.poll(start="beginning", commits=2).cursor
     commits = {commit.version: commit.id for commit in graph.commits.list()}
     (entry,) = [
-        item for item in graph.snapshot(version=4)._record.tables.values() if item.key == "node:Person"
+        item for item in graph.snapshot(version=4).record.tables.values() if item.key == "node:Person"
     ]
-    graph._core.truth.store.delete(f"{entry.location}/{entry.pin.path}")
+    graph.internals.core.truth.store.delete(f"{entry.location}/{entry.pin.path}")
     fresh = og.open(graph.uri)
     page = fresh.changes.poll(cursor=cursor)
     assert [block.cause.commit_id for block in page.blocks] == [commits[3]]
@@ -389,7 +389,7 @@ def test_a_block_that_breaks_a_rule_of_the_schema_is_not_applied(graph: Graph, t
 def test_a_way_between_cursors_is_cut_into_stretches_that_polls_can_read(graph: Graph) -> None:
     for number in range(5):
         graph.mutate(AGE, {"n": "a", "a": number})
-    feed = Feed(graph._core, graph._state(), ChangeFilter())
+    feed = Feed(graph.internals.core, graph.internals.read_state(), ChangeFilter())
     start, end = feed.cursor_from("beginning"), feed.cursor_at(feed.state.head)
     cut = feed.stretches(start, end, 3)
     assert [(part.version, part.commits) for part in cut] == [(1, 3), (4, 3), (7, 1)]

@@ -36,10 +36,11 @@ def graph(tmp_path: Path) -> Graph:
 def _versions(
     graph: Graph, before: Snapshot, after: Snapshot
 ) -> Iterator[tuple[TableVersion | None, TableVersion | None, bool]]:
-    old, new = before._record, after._record
+    old, new = before.record, after.record
     for identity in sorted(old.tables.keys() | new.tables.keys()):
-        pair = TableVersion.of(graph._core, old, identity), TableVersion.of(graph._core, new, identity)
-        yield *pair, grew(graph._core.truth.chains, old, new, identity)
+        core = graph.internals.core
+        pair = TableVersion.of(core, old, identity), TableVersion.of(core, new, identity)
+        yield *pair, grew(graph.internals.core.truth.chains, old, new, identity)
 
 
 def _images(version: TableVersion | None) -> dict[str, dict[str, Any]]:
@@ -78,7 +79,9 @@ def _through_origin(
     graph: Graph, before: Snapshot, after: Snapshot, old: TableVersion | None, new: TableVersion | None
 ) -> ChangedRows:
     """Compare by way of the commit where two lines parted, which small tables never need."""
-    comparison = EntityComparison(graph._core, before._record, after._record, ChangeFilter(), Order.DIFF)
+    comparison = EntityComparison(
+        graph.internals.core, before.record, after.record, ChangeFilter(), Order.DIFF
+    )
     identity = (new or old).entry.location.rsplit("/", 1)[1]  # type: ignore[union-attr]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows_module, "_MAX_ROWS_TO_LOOK_UP", 0)

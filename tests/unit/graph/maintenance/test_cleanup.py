@@ -311,7 +311,7 @@ def test_an_unreadable_plan_or_branch_stops_it_before_anything_goes(graph: og.Gr
 
 def test_a_kept_version_that_cannot_be_opened_stops_it(graph: og.Graph) -> None:
     fill(graph, 5)
-    entry = graph.snapshot(version=3)._record.by_key()["node:Person"]
+    entry = graph.snapshot(version=3).record.by_key()["node:Person"]
     (Path(graph.uri) / entry.location / entry.pin.path).unlink()
     before = files(Path(graph.uri), "nodes")
     with pytest.raises(CorruptState, match="repair"):
@@ -326,7 +326,7 @@ def test_a_lost_record_stops_it_whichever_it_is(graph: og.Graph, lost: int, clea
     if cleaned:
         graph.tags.create("early", graph.commits.list()[-lost].id)
         graph.cleanup(keep=1)
-    chain = Path(graph.uri) / "__manifest/chains" / graph.snapshot()._record.incarnation
+    chain = Path(graph.uri) / "__manifest/chains" / graph.snapshot().record.incarnation
     records = sorted(chain.glob("*/*"))
     next(path for path in records if path.name == f"{lost:020d}.json").unlink()
     with pytest.raises(CorruptState, match=f"{lost}.* is missing"):
@@ -341,7 +341,7 @@ def test_a_file_of_a_kept_version_that_is_damaged_stops_it(graph: og.Graph, how:
     fill(graph, 2)
     if not fresh:
         graph.cleanup()
-    entry = graph.snapshot()._record.by_key()["node:Person"]
+    entry = graph.snapshot().record.by_key()["node:Person"]
     data = Path(graph.uri, entry.location, "data")
     before = set(data.iterdir())
     graph.mutate('query q() { insert Person { name: "new" } }')

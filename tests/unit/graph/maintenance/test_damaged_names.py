@@ -195,7 +195,7 @@ def test_a_damaged_floor_is_among_the_findings(graph: og.Graph, monkeypatch: pyt
     graph.branches.merge("late")
     graph.cleanup(keep=1)
     head, said = graph.snapshot().commit_id, contents(graph.snapshot())
-    path = layout.floor_path(graph._core.truth.stamp.main)
+    path = layout.floor_path(graph.internals.core.truth.stamp.main)
     data = bytearray(Path(graph.uri, path).read_bytes())
     data[len(data) // 2] ^= 1
     Path(graph.uri, path).write_bytes(data)

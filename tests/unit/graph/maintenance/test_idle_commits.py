@@ -97,7 +97,7 @@ def _nightly(graph: og.Graph) -> None:
     for branch in graph.branches.list():
         graph.branches.create("gone", from_branch=branch)
         graph.branches.delete("gone")
-    core = graph._core
+    core = graph.internals.core
     (Path(graph.uri) / "nodes" / "0-0").mkdir(exist_ok=True, parents=True)
     (Path(graph.uri) / "nodes" / "0-0" / "left").touch()
     cleanup(core.truth, core.settings, CleanupRequest(Limits(idle=False)))

@@ -166,7 +166,7 @@ def test_versions_of_dropped_commits_are_swept_without_opening_them_and_forgotte
     head, dropped = graph.snapshot(), graph.snapshot(version=4)
 
     def pin(snapshot: og.Snapshot) -> tuple[str, str]:
-        entry = snapshot._record.by_key()["node:Person"]
+        entry = snapshot.record.by_key()["node:Person"]
         return entry.location, entry.pin.path
 
     assert known.has(*pin(head))
@@ -185,7 +185,7 @@ def test_versions_of_dropped_commits_are_swept_without_opening_them_and_forgotte
 
 def test_a_lost_pin_stops_a_cleanup_also_when_its_version_is_known(graph: og.Graph) -> None:
     graph.cleanup()
-    entry = graph.snapshot()._record.by_key()["node:Person"]
+    entry = graph.snapshot().record.by_key()["node:Person"]
     (Path(graph.uri) / entry.location / entry.pin.path).unlink()
     with pytest.raises(CorruptState, match="cannot be opened"):
         open_again(graph.uri).cleanup()
@@ -200,5 +200,5 @@ def test_dropping_one_table_for_good_forgets_nothing_of_the_others(graph: og.Gra
     graph.cleanup()
     graph.branches.delete("dev")
     graph.schema.apply("node Person { name: String @key  note: String? }", allow_data_loss=True)
-    entry = graph.snapshot()._record.by_key()["node:Person"]
+    entry = graph.snapshot().record.by_key()["node:Person"]
     assert KnownVersions.load(open_store(graph.uri)).has(entry.location, entry.pin.path)

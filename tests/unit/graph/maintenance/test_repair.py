@@ -36,7 +36,7 @@ def graph(tmp_path: Path) -> og.Graph:
 
 
 def _person(graph: og.Graph, version: int | None = None) -> Path:
-    entry = graph.snapshot(version=version)._record.by_key()["node:Person"]
+    entry = graph.snapshot(version=version).record.by_key()["node:Person"]
     return Path(graph.uri, entry.location, entry.pin.path)
 
 
@@ -190,7 +190,7 @@ def test_a_deletion_file_that_only_an_old_version_needs_is_read(
 
 
 def _truncate_newest(root: Path, branch: str) -> Path:
-    incarnation = og.open(root, branch=branch)._state().ref.incarnation
+    incarnation = og.open(root, branch=branch).internals.read_state().ref.incarnation
     path = max((root / f"__manifest/chains/{incarnation}").glob("*/*"))
     os.truncate(path, 50)
     return path.relative_to(root)
@@ -225,7 +225,7 @@ def test_a_graph_without_any_record_of_main_opens_to_be_verified(graph: og.Graph
 
 
 def _drop_newest(graph: og.Graph, branch: str, hinted: bool = False) -> str:
-    head = graph.snapshot(branch)._record
+    head = graph.snapshot(branch).record
     path = Path(layout.record_path(head.incarnation, head.seq))
     (Path(graph.uri) / path).unlink()
     if not hinted:
@@ -276,7 +276,7 @@ def test_a_record_lost_under_an_open_handle_is_missed_by_its_next_write(graph: o
     writer = og.open(graph.uri)
     writer.snapshot()
     fill(graph, 3, 30)
-    head = graph.snapshot()._record
+    head = graph.snapshot().record
     where = layout.record_path(head.incarnation, head.seq - 2)
     (Path(graph.uri) / where).unlink()
     with pytest.raises(og.CorruptState, match="has lost its commit record"):
@@ -408,7 +408,7 @@ def test_a_chain_that_others_stand_on_is_never_nobodys(
     at_once(monkeypatch)
     root = Path(graph.uri)
     graph.branches.merge("dev")
-    chain = graph.snapshot("dev")._record.incarnation
+    chain = graph.snapshot("dev").record.incarnation
     if lost == "end":
         graph.branches.delete("dev")
         max((root / f"__manifest/chains/{chain}").glob("*/*")).unlink()
@@ -428,7 +428,7 @@ def test_a_chain_that_others_stand_on_is_never_nobodys(
 
 
 def test_a_branch_whose_fork_was_dropped_is_told_and_stops_cleanup(graph: og.Graph) -> None:
-    truth = graph._core.truth
+    truth = graph.internals.core.truth
     fork, head = truth.state("dev").ref.fork, truth.state("main").head
     assert fork is not None
     fill(graph, 1, 20)
@@ -446,8 +446,8 @@ def test_a_branch_whose_fork_was_dropped_is_told_and_stops_cleanup(graph: og.Gra
 def test_a_record_lost_from_a_bucket_is_missed_when_the_branch_is_opened(s3: S3) -> None:
     graph = og.init(f"{s3.uri}/graph", PEOPLE, storage_options=s3.options)
     fill(graph, 4)
-    head = graph.snapshot()._record
+    head = graph.snapshot().record
     where = layout.record_path(head.incarnation, head.seq - 2)
-    graph._core.truth.store.delete(where)
+    graph.internals.core.truth.store.delete(where)
     with pytest.raises(og.CorruptState, match=f"{where} is lost"):
         og.open(f"{s3.uri}/graph", storage_options=s3.options)

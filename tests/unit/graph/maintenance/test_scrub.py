@@ -50,7 +50,7 @@ def graph(tmp_path: Path) -> og.Graph:
 
 def _one(graph: og.Graph, below: str) -> Path:
     """Return a file that the newest version of the table of docs needs."""
-    entry = graph.snapshot()._record.by_key()["node:Doc"]
+    entry = graph.snapshot().record.by_key()["node:Doc"]
     folder = Path(graph.uri, entry.location)
     sums = sums_path(entry.pin)
     files = [*Sums.decode((folder / sums).read_bytes()).files, entry.pin.path, sums]
@@ -245,8 +245,8 @@ def test_a_scrub_tells_how_far_it_is(graph: og.Graph) -> None:
 def test_over_s3_a_damaged_manifest_is_a_typed_error(s3: S3) -> None:
     graph = og.init(f"{s3.uri}/graph", SCHEMA, storage_options=s3.options)
     _fill(graph)
-    entry = graph.snapshot()._record.by_key()["node:Doc"]
-    store, path = graph._core.truth.store, f"{entry.location}/{entry.pin.path}"
+    entry = graph.snapshot().record.by_key()["node:Doc"]
+    store, path = graph.internals.core.truth.store, f"{entry.location}/{entry.pin.path}"
     data = bytearray(store.get(path))
     data[len(data) // 2] ^= 0x40
     store.put(path, bytes(data))
@@ -264,7 +264,7 @@ def test_over_s3_files_are_compared_when_a_setting_asks_for_it(
     monkeypatch.setenv("OMNIGRAPH_VERIFY_REMOTE", "1")
     graph = og.init(f"{s3.uri}/graph", SCHEMA, storage_options=s3.options)
     _fill(graph)
-    store, entry = graph._core.truth.store, graph.snapshot()._record.by_key()["node:Doc"]
+    store, entry = graph.internals.core.truth.store, graph.snapshot().record.by_key()["node:Doc"]
     assert entry.pin.sums
     path = next(info.path for info in store.list(f"{entry.location}/data"))
     data = bytearray(store.get(path))
@@ -284,7 +284,7 @@ def test_a_name_that_has_kept_a_table_beyond_a_drop_for_good_is_verified(
 ) -> None:
     graph = og.init(tmp_path / "graph", "node A { name: String @key }\nnode B { name: String @key }")
     graph.load([{"type": "B", "data": {"name": "b"}}], mode="append")
-    [data] = Path(graph.uri, graph.snapshot()._record.by_key()["node:B"].location, "data").glob("*.lance")
+    [data] = Path(graph.uri, graph.snapshot().record.by_key()["node:B"].location, "data").glob("*.lance")
     if name == "tag":
         graph.tags.create("v1")
     else:

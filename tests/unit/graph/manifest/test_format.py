@@ -40,7 +40,7 @@ def refused(root: Path, kind: type[CorruptState], advice: str, call: Callable[[]
 
 
 def newest(root: Path, branch: str) -> Path:
-    head = og.open(root, read_only=True)._core.truth.state(branch).head
+    head = og.open(root, read_only=True).internals.core.truth.state(branch).head
     return root / layout.record_path(head.incarnation, head.seq)
 
 

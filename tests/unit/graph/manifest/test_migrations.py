@@ -61,7 +61,7 @@ def test_opening_for_writing_steps_to_the_current_format_one_step_at_a_time(
     graph = og.open(root)
     assert runs == [1, 2]
     assert stamped(root) == NOW + 2
-    assert graph._core.truth.stamp.format == NOW + 2
+    assert graph.internals.core.truth.stamp.format == NOW + 2
     graph.commit_work(work("many", "next"))
     assert assert_sound(str(root))["main"] == after("many", "next", before)
 
@@ -96,7 +96,7 @@ def test_a_step_that_fails_leaves_the_stamp(root: Path, runs: list[int]) -> None
 
 
 def test_runners_at_the_same_time_converge(root: Path, runs: list[int]) -> None:
-    graphs = run_in_threads(lambda: og.open(root)._core.truth.stamp.format, [()] * 6)
+    graphs = run_in_threads(lambda: og.open(root).internals.core.truth.stamp.format, [()] * 6)
     assert graphs == [NOW + 2] * 6
     assert stamped(root) == NOW + 2
     assert set(runs) == {1, 2}

@@ -70,7 +70,7 @@ def refused(graph: og.Graph, **how: Any) -> tuple[Any, ...]:
 
 
 def pins(graph: og.Graph, branch: str = "main") -> dict[str, str]:
-    record = graph._core.truth.state(branch).head
+    record = graph.internals.core.truth.state(branch).head
     return {entry.key: entry.pin.path for entry in record.tables.values()}
 
 
@@ -406,7 +406,7 @@ def test_blobs_are_compared_by_content_and_carried_over(tmp_path: Path) -> None:
     graph.load([doc("b", "base64:", "x"), doc("a", "base64:AAEC")], mode="merge")
     graph.branches.merge("work")
     snapshot = graph.snapshot()
-    table = graph._core.tables.get(snapshot.namespace, "node:Doc")
+    table = graph.internals.core.tables.get(snapshot.namespace, "node:Doc")
     rows = table.dataset.to_table(blob_handling="all_binary").to_pylist()
     assert {row["name"]: (row["body"], row["note"]) for row in rows} == {
         "a": (b"\x00\x01\x02", "touched"),

@@ -30,7 +30,7 @@ def graph(tmp_path: Path) -> og.Graph:
 
 
 def _folder(graph: og.Graph, key: str) -> str:
-    return graph.snapshot()._record.by_key()[key].location
+    return graph.snapshot().record.by_key()[key].location
 
 
 def test_a_type_that_is_dropped_hard_is_gone_from_storage(graph: og.Graph) -> None:

@@ -53,16 +53,21 @@ class RecordSource(LoadSource):
     def blocks(self, catalog: Catalog) -> Iterator[RecordBlock]:
         """Yield the records, a few at a time."""
         first = 1
-        for some in self._chunks(_BLOCK_RECORDS):
+        for some in self.chunks(_BLOCK_RECORDS):
             yield RecordBlock(first, some)
             first += len(some)
 
     def splits(self, size: int) -> Iterator[Split]:
-        return (Split(RecordSource(some)) for some in self._chunks(_SPLIT_RECORDS))
+        return (Split(RecordSource(some)) for some in self.chunks(_SPLIT_RECORDS))
 
-    def _chunks(self, size: int) -> Iterator[list[Mapping[str, Any]]]:
-        is_spooled = not isinstance(self._records, list | tuple)
-        records = self._read_through_spool() if is_spooled else iter(self._records)
+    @property
+    def is_spooled(self) -> bool:
+        """Whether the records come one after the other, and are kept in a file to be read again."""
+        return not isinstance(self._records, list | tuple)
+
+    def chunks(self, size: int) -> Iterator[list[Mapping[str, Any]]]:
+        """Yield the records, so many at a time."""
+        records = self._read_through_spool() if self.is_spooled else iter(self._records)
         return iter(lambda: list(islice(records, size)), [])
 
     def _read_through_spool(self) -> Iterator[Mapping[str, Any]]:

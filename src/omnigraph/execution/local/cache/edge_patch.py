@@ -20,7 +20,7 @@ from omnigraph.execution.local.cache.table_view import TableView
 from omnigraph.execution.local.frame import NULL, Mask, Positions, distinct
 
 _NO_POSITIONS: Positions = np.empty(0, dtype=np.int64)
-_MOST_SEARCHED = 1 << 14
+_MAX_SEARCHED_NODES = 1 << 14
 """More nodes are compared with those that moved by a table of flags."""
 
 
@@ -35,7 +35,7 @@ class MovedNodes:
         """Return the positions of nodes that are known by their positions in the base."""
         if len(self.old) == 0 or len(nodes) == 0:
             return nodes
-        if len(nodes) > _MOST_SEARCHED:
+        if len(nodes) > _MAX_SEARCHED_NODES:
             among = np.flatnonzero(self._has_moved[np.minimum(nodes, len(self._has_moved) - 1)])
             if len(among) == 0:
                 return nodes

@@ -9,7 +9,7 @@ import numpy as np
 from omnigraph.execution.local.cache.exact_numbers import Limbs
 from omnigraph.execution.local.frame import NULL, Positions
 
-_FIRST_ROOM = 1 << 10
+_FIRST_ROOM_LABELS = 1 << 10
 
 
 class Labels:
@@ -18,7 +18,7 @@ class Labels:
     def __init__(self, limbs: int) -> None:
         """Take how many limbs a cost has; none without weights."""
         self._count = 0
-        self._columns = [np.empty(_FIRST_ROOM, dtype=np.int64) for _ in range(4 + limbs)]
+        self._columns = [np.empty(_FIRST_ROOM_LABELS, dtype=np.int64) for _ in range(4 + limbs)]
 
     def __len__(self) -> int:
         return self._count

@@ -23,12 +23,12 @@ _MAX_STARTS_ONE_BY_ONE = 4
 """The most starts that are searched one at a time, with a flag for each node, instead of together."""
 
 
-_FEWEST_ONE_BY_ONE = 4096
+_MIN_NODES_ONE_BY_ONE = 4096
 """Starts that are expected to reach so many nodes each are searched one at a time, however many they are:
 the flags of one search fit into the processor's cache."""
 _MAX_MARKS = 1 << 24
 """The most marks, of four bytes, of a search from many starts at a time."""
-_FEWEST_MARKED = 1 << 14
+_MIN_MARKED_PAIRS = 1 << 14
 """The fewest pairs that a search with marks should reach at a time; fewer are kept as sorted sets."""
 _WALK_EDGES = 1 << 20
 """Edges that a search over several hops visits at once."""
@@ -104,10 +104,10 @@ def _choose_search(starts: Positions, neighbours: NodeNeighbours, high: int) -> 
     each = neighbours.pairs / (neighbours.nodes + 1)
     first = int(neighbours.degrees_of(starts).sum()) / len(starts)
     reach = min(first * max(each, 1.0) ** min(high - 1, 30), width)
-    if reach >= _FEWEST_ONE_BY_ONE:
+    if reach >= _MIN_NODES_ONE_BY_ONE:
         return search_one_by_one
     at_once = min(len(starts), _MAX_MARKS // width)
-    return search_marked if at_once and reach * at_once >= _FEWEST_MARKED else search_together
+    return search_marked if at_once and reach * at_once >= _MIN_MARKED_PAIRS else search_together
 
 
 def search_one_by_one(

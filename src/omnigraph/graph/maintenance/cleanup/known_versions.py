@@ -23,7 +23,7 @@ from omnigraph.storage.versions.reachable import TableFiles
 PLACE = layout.KNOWN_VERSIONS
 _KIND = b"omnigraph known versions 1\n"
 """It rises when `storage.reachable.files_of` tells of more: a release must not trust what knew less."""
-_DIGEST = 16
+_DIGEST_BYTES = 16
 _log = logging.getLogger("omnigraph")
 
 
@@ -232,13 +232,13 @@ class KnownVersions:
 def _encode(tables: Mapping[str, _Table]) -> bytes:
     content = {location: table.to_json() for location, table in sorted(tables.items())}
     packed = zlib.compress(json.dumps(content, separators=(",", ":")).encode())
-    return _KIND + blake2b(packed, digest_size=_DIGEST).digest() + packed
+    return _KIND + blake2b(packed, digest_size=_DIGEST_BYTES).digest() + packed
 
 
 def _decode(data: bytes) -> dict[str, _Table]:
     """Build what was stored; nothing of it is taken when anything is wrong."""
-    digest, packed = data[len(_KIND) : len(_KIND) + _DIGEST], data[len(_KIND) + _DIGEST :]
-    if not data.startswith(_KIND) or blake2b(packed, digest_size=_DIGEST).digest() != digest:
+    digest, packed = data[len(_KIND) : len(_KIND) + _DIGEST_BYTES], data[len(_KIND) + _DIGEST_BYTES :]
+    if not data.startswith(_KIND) or blake2b(packed, digest_size=_DIGEST_BYTES).digest() != digest:
         _log.warning("%s is damaged or of another release: it is made again", PLACE)
         return {}
     content = json.loads(zlib.decompress(packed))

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from omnigraph.base.errors import CorruptState, NotFound
 from omnigraph.graph.maintenance.cleanup.known_versions import KnownVersions
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.publish.table_files import table_files
 from omnigraph.graph.recovery.plans import DurablePlan
-from omnigraph.graph.table_files import table_files
 from omnigraph.storage.files.delete_files import each
 from omnigraph.storage.namespace import PINS, PinnedTable
 from omnigraph.storage.objects import ObjectInfo, ObjectStore

@@ -12,8 +12,8 @@ from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
 from omnigraph.graph.maintenance.verify.scrub import LostSums, Progress, SumsComparison, prove_sums
 from omnigraph.graph.maintenance.verify.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
+from omnigraph.graph.publish.table_files import open_pinned, table_files
 from omnigraph.graph.roots import links_in
-from omnigraph.graph.table_files import open_pinned, table_files
 from omnigraph.storage.checksums.sums import read_sums, sums_path
 from omnigraph.storage.format.digests import digest_of
 from omnigraph.storage.namespace import Pin

@@ -41,13 +41,13 @@ def decide_schema(sides: Sides, schemas: Schemas, answers: Resolutions) -> Sides
         return sides
     if _plain(found.catalog) == _plain(theirs):
         return replace(sides, on_theirs=True)
-    return replace(sides, combined=StoredSchema(found.catalog, found.source))
+    return replace(sides, combined_schema=StoredSchema(found.catalog, found.source))
 
 
 def put_schema(sides: Sides, schemas: Schemas) -> str | None:
     """Store the schema that the target gets and return its address; None when it keeps its own."""
-    if sides.combined is not None:
-        return schemas.put(sides.combined)
+    if sides.combined_schema is not None:
+        return schemas.put(sides.combined_schema)
     if not sides.on_theirs or same_schema(sides.theirs.schema, sides.ours.schema):
         return None
     ours, theirs = (schemas.get(side.schema) for side in (sides.ours, sides.theirs))

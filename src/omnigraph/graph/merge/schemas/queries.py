@@ -36,7 +36,9 @@ class _Decision:
         self.sets = {side: schemas.queries(commit.queries) for side, commit in commits.items()}
         self._catalogs = {side: schemas.get(commit.schema).catalog for side, commit in commits.items()}
         self._catalog = sides.catalog(schemas)
-        self._keeps_schema = sides.combined is None and same_schema(sides.onto.schema, sides.ours.schema)
+        self._keeps_schema = sides.combined_schema is None and same_schema(
+            sides.onto.schema, sides.ours.schema
+        )
         self.result: dict[str, StoredQuery] = {}
         self.conflicts: list[MergeConflict] = []
 

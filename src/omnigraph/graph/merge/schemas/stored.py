@@ -18,9 +18,9 @@ from omnigraph.graph.write.integrity.stored import BranchRows, StoredData
 
 def stored_rows(sides: Sides, schemas: Schemas, stored: BranchRows) -> StoredData:
     """Return the rows that a merge is built on, in the columns of its result."""
-    if sides.combined is None:
+    if sides.combined_schema is None:
         return stored
-    return MigratedRows(stored, schemas.get(sides.ours.schema).catalog, sides.combined.catalog)
+    return MigratedRows(stored, schemas.get(sides.ours.schema).catalog, sides.combined_schema.catalog)
 
 
 class MigratedRows:

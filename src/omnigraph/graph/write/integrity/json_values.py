@@ -12,7 +12,7 @@ import numpy as np
 
 from omnigraph.base.blob_text import blob_to_text
 
-_LONGEST_INTEGER = 12_000
+_MAX_INTEGER_BITS = 12_000
 """In bits; Python writes no longer ones in decimal."""
 
 
@@ -21,7 +21,7 @@ def as_json(value: Any) -> Any:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):
-        return int(value) if value.bit_length() < _LONGEST_INTEGER else f"{value:#x}"
+        return int(value) if value.bit_length() < _MAX_INTEGER_BITS else f"{value:#x}"
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else _no_number(value)
     if isinstance(value, bytes | bytearray | memoryview):

@@ -11,10 +11,10 @@ from omnigraph.graph.write.integrity.json_values import as_json
 from omnigraph.graph.write.integrity.places import RecordPlace
 
 SHOWN_PROBLEMS = 20
-_LONGEST_VALUE = 80
-_LONGEST_INTEGER = 256
-_MOST_MEMBERS = 8
-_DEEPEST_VALUE = 8
+_MAX_VALUE_CHARACTERS = 80
+_MAX_INTEGER_BITS = 256
+_MAX_SHOWN_MEMBERS = 8
+_MAX_VALUE_LEVELS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,25 +115,25 @@ def _cut_below(value: Any, depth: int) -> Any:
     if not depth:
         return "…"
     if isinstance(value, Mapping):
-        some = list(value.items())[:_MOST_MEMBERS]
+        some = list(value.items())[:_MAX_SHOWN_MEMBERS]
         return {name: _cut_below(item, depth - 1) for name, item in some}
-    return [_cut_below(item, depth - 1) for item in value[:_MOST_MEMBERS]]
+    return [_cut_below(item, depth - 1) for item in value[:_MAX_SHOWN_MEMBERS]]
 
 
-def show_value(value: Any, depth: int = _DEEPEST_VALUE) -> Any:
+def show_value(value: Any, depth: int = _MAX_VALUE_LEVELS) -> Any:
     """Return a value as JSON data that is short enough for a message, however deep it is nested."""
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     if isinstance(value, str):
-        return value if len(value) <= _LONGEST_VALUE else value[:_LONGEST_VALUE] + "…"
+        return value if len(value) <= _MAX_VALUE_CHARACTERS else value[:_MAX_VALUE_CHARACTERS] + "…"
     if isinstance(value, tuple | list):
         return [
-            *(show_value(item, depth - 1) for item in value[: _MOST_MEMBERS if depth else 0]),
-            *(["…"] if len(value) > (_MOST_MEMBERS if depth else 0) else []),
+            *(show_value(item, depth - 1) for item in value[: _MAX_SHOWN_MEMBERS if depth else 0]),
+            *(["…"] if len(value) > (_MAX_SHOWN_MEMBERS if depth else 0) else []),
         ]
     if isinstance(value, Mapping):
         return show_value(str(_cut_below(value, depth)))
-    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+    if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
         return f"an integer of {value.bit_length()} bits"
     plain = as_json(value)
     return plain if plain is value or not isinstance(plain, str | list) else show_value(plain)

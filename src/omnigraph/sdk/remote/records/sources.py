@@ -38,9 +38,8 @@ def as_upload(source: LoadSource) -> Upload:
     if isinstance(source, FileSource):
         return _upload_files(list(source.paths()), "ndjson")
     if isinstance(source, RecordSource):
-        lines = (_line(record) for record in chain.from_iterable(source._chunks(1_000)))
-        is_there = isinstance(source._records, list | tuple)
-        return Upload("ndjson", b"".join(lines) if is_there else lines)
+        lines = (_line(record) for record in chain.from_iterable(source.chunks(1_000)))
+        return Upload("ndjson", lines if source.is_spooled else b"".join(lines))
     if isinstance(source, TableSource):
         return _upload_table(source)
     raise BadInput(f"a {type(source).__name__} cannot be sent to a server: give records, a table or a file")

@@ -18,7 +18,7 @@ from omnigraph.wire.errors import read_error
 from omnigraph.wire.media import EXACT, HANDLE_HEADER, IF_COMMIT_HEADER, JSON, KEY_HEADER, VALUES_HEADER
 from omnigraph.wire.values import decode
 
-_PAUSES = (0.05, 0.5)
+_PAUSES_SECONDS = (0.05, 0.5)
 """Seconds before a request is sent again."""
 _TOO_MANY_STATUS = 429
 _MAX_WAIT_SECONDS = 5.0
@@ -172,7 +172,7 @@ class Transport:
     ) -> Answer:
         """Send a request until it is answered. A write that may have been made is never called failed."""
         was_lost: Lost | None = None
-        for pause in (*_PAUSES, None):
+        for pause in (*_PAUSES_SECONDS, None):
             try:
                 answer = self._connections.send(method, self._path + path, {**self._headers, **headers}, body)
                 if is_whole or answer.status >= _FIRST_ERROR_STATUS:
@@ -249,7 +249,9 @@ def _seconds_to_wait(answer: Answer) -> float | None:
     if answer.status != _TOO_MANY_STATUS:
         return None
     told = answer.headers.get("Retry-After", "")
-    return max(_PAUSES[-1], min(float(told), _MAX_WAIT_SECONDS) if told.isascii() and told.isdigit() else 0)
+    return max(
+        _PAUSES_SECONDS[-1], min(float(told), _MAX_WAIT_SECONDS) if told.isascii() and told.isdigit() else 0
+    )
 
 
 def _error_of(answer: Answer) -> OmniError:

@@ -1,4 +1,4 @@
-"""Making one thing of two in a merge: candidates are told as conflicts, answers carried out."""
+"""Combining duplicates in a merge: candidates are told as conflicts, answers carried out."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import pyarrow.compute as pc
 from omnigraph.base.errors import BadInput, ResourceLimit
 from omnigraph.compiler.catalog.keys import id_of_key
 from omnigraph.compiler.catalog.model import EDGE_ENDS, EdgeType, NodeType
-from omnigraph.graph.entity.made_one import MadeOne
+from omnigraph.graph.entity.combined_pairs import CombinedPair
 from omnigraph.graph.merge.choices import Choices
 from omnigraph.graph.merge.classify import Row
 from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict, image_of
-from omnigraph.graph.merge.resolutions import Resolution, Take, ValuesOfOne, custom_row
-from omnigraph.graph.merge.same.candidates import Candidate, find_candidates
-from omnigraph.graph.merge.same.rules import Combined, SameRule
-from omnigraph.graph.merge.same.values import combine_rows
+from omnigraph.graph.merge.duplicates.candidates import Candidate, find_candidates
+from omnigraph.graph.merge.duplicates.rules import DuplicateRule, NodeCombination
+from omnigraph.graph.merge.duplicates.values import combine_rows
+from omnigraph.graph.merge.resolutions import KeptValues, Resolution, Take, custom_row
 from omnigraph.graph.merge.tables import Choice, ThreeWayRow
 from omnigraph.graph.write.integrity.delta import Deltas
 from omnigraph.graph.write.integrity.stored import StoredData
 
-MOST_AT_ONCE = 1_000
+MAX_COMBINED_NODES = 1_000
 """So many nodes go into others in one commit; its record names them."""
 _NOWHERE = ThreeWayRow(None, None, None)
 ChangedAt = Callable[[str, str], int]
@@ -31,19 +31,19 @@ ChangedAt = Callable[[str, str], int]
 
 
 @dataclass
-class SameThings:
-    """The one thing under several ids that a merge is about."""
+class DuplicateNodes:
+    """The duplicates among the nodes of a merge: found, asked about, and combined where an answer says so."""
 
     choices: Choices
     stored: StoredData
-    rules: Sequence[SameRule]
+    rules: Sequence[DuplicateRule]
     changed_at: ChangedAt
-    combined: Combined = field(default_factory=Combined)
+    combination: NodeCombination = field(default_factory=NodeCombination)
 
     @property
     def is_asked_for(self) -> bool:
         """Whether there is anything to look for."""
-        return bool(self.rules or self.choices.answers.same)
+        return bool(self.rules or self.choices.answers.combining)
 
     def settle(self, deltas: Deltas) -> list[MergeConflict]:
         """Carry out what is answered, on the merged rows; return what is not."""
@@ -57,12 +57,12 @@ class SameThings:
                 _take_in(pairs, candidate, answer)
         if left:
             return left
-        if len(pairs) > MOST_AT_ONCE:
+        if len(pairs) > MAX_COMBINED_NODES:
             raise ResourceLimit(
-                f"{len(pairs)} nodes would go into others in one commit, the limit is {MOST_AT_ONCE}: do it "
-                "in several",
+                f"{len(pairs)} nodes would go into others in one commit, the limit is {MAX_COMBINED_NODES}: "
+                "do it in several",
                 resource="combined_nodes",
-                limit=MOST_AT_ONCE,
+                limit=MAX_COMBINED_NODES,
                 actual=len(pairs),
             )
         for identity in sorted({candidate.identity for candidate, _ in pairs.values()}):
@@ -83,7 +83,7 @@ class SameThings:
                 yield candidate, self._conflict(candidate, gone, kept)
 
     def _list_named(self) -> Iterable[Candidate]:
-        for answer in self.choices.answers.same:
+        for answer in self.choices.answers.combining:
             declared = self.choices.catalog.node(answer.type_name)
             if declared is None:
                 raise BadInput(
@@ -119,7 +119,7 @@ class SameThings:
         )
 
     def _combine(self, identity: str, pairs: Sequence[tuple[Candidate, Resolution]], deltas: Deltas) -> None:
-        """Make one of the nodes of one type that are the same, and move their edges."""
+        """Combine the duplicates of one type, and move their edges."""
         type_ = self._node(identity)
         into = _roots({candidate.gone: candidate.kept for candidate, _ in pairs}, type_)
         rows = self.choices.look_up(identity, {*into, *into.values()})
@@ -128,7 +128,7 @@ class SameThings:
         for candidate, answer in pairs:
             kept, gone = into[candidate.gone], rows[candidate.gone].row
             assert gone is not None
-            at = self.changed_at(identity, candidate.gone) if answer.values is ValuesOfOne.NEWEST else 0
+            at = self.changed_at(identity, candidate.gone) if answer.values is KeptValues.NEWEST else 0
             given = frozenset((answer.image or {}).get("properties", {}))
             is_newer = at > newest.get(kept, 0)
             made[kept] = combine_rows(type_, made[kept], gone, answer.values, is_newer, given)
@@ -138,9 +138,12 @@ class SameThings:
             self.choices.put(identity, candidate.gone, rows[candidate.gone].images, None)
         for id_, row in made.items():
             self.choices.put(identity, id_, rows[id_].images, row)
-        noted = tuple(MadeOne(identity, gone, into[gone]) for gone in into)
-        self.combined = Combined(
-            (*self.combined.pairs, *noted), self.combined.moved, self.combined.folded, self.combined.loops
+        noted = tuple(CombinedPair(identity, gone, into[gone]) for gone in into)
+        self.combination = NodeCombination(
+            (*self.combination.pairs, *noted),
+            self.combination.moved,
+            self.combination.folded,
+            self.combination.loops,
         )
         values = {candidate.gone: answer.values for candidate, answer in pairs}
         for edge in self.choices.catalog.edges:
@@ -155,12 +158,12 @@ class SameThings:
         edge: EdgeType,
         ends: Sequence[str],
         into: Mapping[str, str],
-        values: Mapping[str, ValuesOfOne],
+        values: Mapping[str, KeptValues],
         deltas: Deltas,
     ) -> None:
         """Give the edges of one type that end at what goes the ends that stay."""
         identity = self.choices.identities[edge.table_key]
-        moved, folded, loops = self.combined.moved, self.combined.folded, self.combined.loops
+        moved, folded, loops = self.combination.moved, self.combination.folded, self.combination.loops
         rows = self.choices.look_up(identity, self._edges_at(edge, identity, ends, into, deltas))
         for id_ in sorted(rows):
             row, images = rows[id_].row, rows[id_].images
@@ -183,13 +186,13 @@ class SameThings:
                 moved += 1
             else:
                 how = next(values[row[end]] for end in ends if row[end] in values)
-                newer = how is ValuesOfOne.NEWEST and self.changed_at(identity, id_) > self.changed_at(
+                newer = how is KeptValues.NEWEST and self.changed_at(identity, id_) > self.changed_at(
                     identity, new_id
                 )
                 both = combine_rows(edge, there.row, new, how, newer, frozenset())
                 self.choices.put(identity, new_id, there.images, both)
                 folded += 1
-        self.combined = Combined(self.combined.pairs, moved, folded, loops)
+        self.combination = NodeCombination(self.combination.pairs, moved, folded, loops)
 
     def _edges_at(
         self, edge: EdgeType, identity: str, ends: Sequence[str], into: Mapping[str, str], deltas: Deltas
@@ -238,7 +241,7 @@ def _row(rows: Mapping[str, Choice], id_: str) -> Row | None:
 
 
 def _asks_newest(pairs: Sequence[tuple[Candidate, Resolution]]) -> bool:
-    return any(answer.values is ValuesOfOne.NEWEST for _, answer in pairs)
+    return any(answer.values is KeptValues.NEWEST for _, answer in pairs)
 
 
 def _roots(same_as: Mapping[str, str], type_: NodeType) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a commit notes of nodes that it made one, and what that says of one of them."""
+"""What a commit notes of nodes that it combined, and what that says of one of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTE = "same.ids"
 
 
 @dataclass(frozen=True, slots=True)
-class MadeOne:
+class CombinedPair:
     """A node that went into another of its type."""
 
     identity: str
@@ -22,18 +22,18 @@ class MadeOne:
     kept: str
 
 
-def write_note(pairs: Iterable[MadeOne]) -> dict[str, str]:
+def write_note(pairs: Iterable[CombinedPair]) -> dict[str, str]:
     """Return what a commit notes."""
     told = [[pair.identity, pair.gone, pair.kept] for pair in pairs]
     return {NOTE: json.dumps(told, ensure_ascii=False, separators=(",", ":"))} if told else {}
 
 
-def read_note(metadata: Mapping[str, str]) -> tuple[MadeOne, ...]:
-    """Return what a commit says that it made one; nothing where somebody else has written the note."""
+def read_note(metadata: Mapping[str, str]) -> tuple[CombinedPair, ...]:
+    """Return which nodes a commit says that it combined; nothing where somebody else has written the note."""
     if NOTE not in metadata:
         return ()
     try:
-        return tuple(MadeOne(*map(str, pair)) for pair in json.loads(metadata[NOTE]))
+        return tuple(CombinedPair(*map(str, pair)) for pair in json.loads(metadata[NOTE]))
     except (ValueError, TypeError):
         return ()
 

@@ -1,4 +1,4 @@
-"""Rules that find two ids of one thing, and what became of those that were made one."""
+"""Rules that find duplicates, and what became of those that were combined."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.compiler.catalog.model import Catalog, NodeType
 from omnigraph.compiler.source import suggest
-from omnigraph.graph.entity.made_one import MadeOne, write_note
+from omnigraph.graph.entity.combined_pairs import CombinedPair, write_note
 
 _MEMBERS = {"type", "on"}
 
 
 @dataclass(frozen=True, slots=True)
-class SameRule:
-    """Two nodes of a type that have the same values of some properties may be the same thing."""
+class DuplicateRule:
+    """Two nodes of a type that have the same values of some properties may be duplicates."""
 
     type_name: str
     on: tuple[str, ...]
@@ -53,15 +53,15 @@ class SameRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Combined:
-    """What was made one, and what became of the edges."""
+class NodeCombination:
+    """Which nodes were combined, and what became of their edges."""
 
-    pairs: tuple[MadeOne, ...] = ()
+    pairs: tuple[CombinedPair, ...] = ()
     moved: int = 0
     folded: int = 0
     """Edges that were there already, by their key."""
     loops: int = 0
-    """Edges between what is one thing now, which are gone."""
+    """Edges between nodes that are one now, which are gone."""
 
     @property
     def edges(self) -> tuple[int, int, int]:
@@ -73,18 +73,18 @@ class Combined:
         return write_note(self.pairs)
 
 
-def read_rules(given: Any) -> tuple[SameRule, ...]:
+def read_rules(given: Any) -> tuple[DuplicateRule, ...]:
     """Return the rules that a user gave: `{"type": "Person", "on": ["mail"]}`, some of them."""
     if given is None:
         return ()
-    items: Sequence[Any] = [given] if isinstance(given, Mapping | SameRule) else given
+    items: Sequence[Any] = [given] if isinstance(given, Mapping | DuplicateRule) else given
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise _no_rule(given)
     return tuple(dict.fromkeys(_read(item) for item in items))
 
 
-def _read(item: Any) -> SameRule:
-    if isinstance(item, SameRule):
+def _read(item: Any) -> DuplicateRule:
+    if isinstance(item, DuplicateRule):
         return item
     if not isinstance(item, Mapping) or set(item) != _MEMBERS:
         raise _no_rule(item)
@@ -94,7 +94,7 @@ def _read(item: Any) -> SameRule:
         raise _no_rule(item)
     if not all(isinstance(name, str) and name for name in (item["type"], *names)):
         raise _no_rule(item)
-    return SameRule(item["type"], tuple(dict.fromkeys(names)))
+    return DuplicateRule(item["type"], tuple(dict.fromkeys(names)))
 
 
 def _no_rule(given: object) -> BadInput:

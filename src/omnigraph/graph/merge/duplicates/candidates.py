@@ -1,4 +1,4 @@
-"""What may be the same thing: nodes that a merge brings, and others with the same values."""
+"""Nodes that may be duplicates: what a merge brings, and others with the same values."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import NodeType
 from omnigraph.graph.merge.choices import Choices
+from omnigraph.graph.merge.duplicates.rules import DuplicateRule
 from omnigraph.graph.merge.equality import same
-from omnigraph.graph.merge.same.rules import SameRule
 from omnigraph.graph.merge.tables import Choice
 from omnigraph.graph.write.integrity.stored import StoredData
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
@@ -19,7 +19,7 @@ from omnigraph.graph.write.integrity.uniqueness import tuple_texts
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Two nodes that may be the same thing."""
+    """Two nodes that may be duplicates."""
 
     identity: str
     type_name: str
@@ -29,7 +29,7 @@ class Candidate:
     """The properties that have found them; empty where somebody has named them."""
 
 
-def find_candidates(rule: SameRule, choices: Choices, stored: StoredData) -> Iterator[Candidate]:
+def find_candidates(rule: DuplicateRule, choices: Choices, stored: StoredData) -> Iterator[Candidate]:
     """Yield pairs of which a merge brings at least one, in a new or other state than the base had."""
     type_ = rule.table(choices.catalog)
     identity = choices.identities[type_.table_key]
@@ -60,7 +60,9 @@ def _group(type_: NodeType, pool: pa.Table, on: tuple[str, ...], brought: frozen
     return [sorted(ids) for ids in groups.values() if len(ids) > 1 and not brought.isdisjoint(ids)]
 
 
-def _pair_up(rule: SameRule, identity: str, ids: list[str], found: dict[str, Choice]) -> Iterator[Candidate]:
+def _pair_up(
+    rule: DuplicateRule, identity: str, ids: list[str], found: dict[str, Choice]
+) -> Iterator[Candidate]:
     """Yield each id with the one that stays, where the values are still the same in the result."""
     by_values: dict[tuple[object, ...], list[str]] = {}
     for id_ in ids:

@@ -1,4 +1,4 @@
-"""The values of one thing that had two ids: a pure decision over two rows."""
+"""The values of two nodes that are combined: a pure decision over two rows."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Property, TableType
 from omnigraph.graph.merge.classify import Row, RuleClash, value_by_rule
-from omnigraph.graph.merge.resolutions import ValuesOfOne
+from omnigraph.graph.merge.resolutions import KeptValues
 
 _COMBINING = ("sum", "max", "union")
 """Rules that make one value of two, whoever is right."""
 
 
 def combine_rows(
-    table: TableType, kept: Row, gone: Row, values: ValuesOfOne, gone_is_newer: bool, given: frozenset[str]
+    table: TableType, kept: Row, gone: Row, values: KeptValues, gone_is_newer: bool, given: frozenset[str]
 ) -> dict[str, Any]:
     """Return the row of what stays: keys and ends are its own, `given` properties are left for others."""
     row = dict(kept)
-    if values is ValuesOfOne.KEEP:
+    if values is KeptValues.KEEP:
         return row
-    newer = values is ValuesOfOne.NEWEST and gone_is_newer
+    newer = values is KeptValues.NEWEST and gone_is_newer
     own = {*(table.key or ()), *given}
     for item in table.properties:
         if item.name in own or item.embed is not None:
