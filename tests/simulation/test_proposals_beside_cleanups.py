@@ -153,3 +153,16 @@ def test_a_check_that_is_changed_during_a_merge_is_run_as_it_is_now(graph: og.Gr
     with pytest.raises(og.NotMergeable, match="bad"):
         worker.answer()
     assert _people(graph) == {"p1", "of main"}
+
+
+def test_a_drop_for_good_does_not_forget_a_merge_that_nobody_has_noted(
+    graph: og.Graph, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = graph.proposals.create("a").id
+    worker.tell("merge_proposal", graph.uri, made, failpoints="proposal.before_merged=kill")
+    worker.die()
+    monkeypatch.setenv("OMNIGRAPH_IDEMPOTENCY_SECONDS", "0")
+    for schema in (f"{SCHEMA}\nnode More {{ name: String @key }}", SCHEMA, SCHEMA.splitlines()[0]):
+        bob = og.open(graph.uri, actor="act-bob")
+        bob.schema.apply(schema, allow_data_loss=True)
+    assert og.open(graph.uri).proposals.show(made).state == "merged"

@@ -345,3 +345,40 @@ def test_the_same_rename_after_two_that_were_cut_off_brings_back_all_that_the_br
     assert names(root, branch="new") == ["a", "b"]
     assert _holds(root) == []
     assert_sound(root)
+
+
+def test_the_same_rename_by_another_who_has_seen_more_keeps_that(root: str) -> None:
+    """This one holds an older commit when the other ends the branch."""
+
+    def overtake() -> None:
+        put(og.open(root), "b", branch="old")
+        _cut_off(root, "branch.rename.after_delete")
+
+    at(Failpoint.BRANCH_RENAME_AFTER_HOLD, overtake)
+    with pytest.raises(og.NotFound):
+        _rename(root)
+    _clean(root)
+    _rename(root)
+    assert names(root, branch="new") == ["a", "b"]
+    assert _holds(root) == []
+    assert_sound(root)
+
+
+def test_an_empty_branch_whose_last_record_a_cleanup_takes_at_once_gets_its_name(root: str) -> None:
+    og.open(root).branches.create("empty")
+    at(Failpoint.BRANCH_DELETE_AFTER_REF, lambda: _clean(root))
+    _rename(root, "empty", "full")
+    assert "full" in og.open(root).branches.list()
+    assert _holds(root) == []
+
+
+def test_who_finds_his_rename_finished_and_the_branch_gone_on_makes_no_second_one(root: str) -> None:
+    def finish() -> None:
+        _rename(root)
+        og.open(root).branches.rebase("new")
+        _rename(root, "new", "old")
+
+    at(Failpoint.BRANCH_RENAME_AFTER_DELETE, finish)
+    _rename(root)
+    assert og.open(root).branches.list() == ["main", "old"]
+    assert names(root, branch="old") == ["a"]

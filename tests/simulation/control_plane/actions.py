@@ -27,6 +27,7 @@ from simulation.control_plane.tables import Append, ApplySchema, Rewrite, tokens
 
 _NO_BRANCH = (b'"marks":["', b'"deleted":true', b'"making":true')
 _REPEATS = 4
+_NAME_IS_GONE = ("NotFound", "BranchGone")
 ACKNOWLEDGED, REFUSED, UNKNOWN = "acknowledged", "refused", "unknown"
 
 
@@ -92,6 +93,8 @@ def live(world: World, journal: Journal, part: Part, actor: Actor) -> None:
         while True:
             try:
                 carry_out(world, journal, op, told)
+                if told is not None and told.error.startswith(_NAME_IS_GONE):
+                    told.outcome = UNKNOWN  # that says nothing of the first try
             except Crash:
                 if not part.respawns or world.scheduler.overrun:
                     return

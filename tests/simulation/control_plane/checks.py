@@ -287,7 +287,15 @@ class _Check:
                     self.wrong.append(f"commit {ref} stands, and {note.ref} says that it was discarded")
 
     def _check_names(self) -> None:
-        """A branch that nobody has asked to delete stands, unless its rename was cut off: that holds it."""
+        """A branch that nobody has asked to delete stands, unless its rename was cut off: that holds it.
+
+        And it stands once, unless somebody has brought back what it was before.
+        """
+        if not any(told.op.kind == "restore" for told in self.journal.told):
+            went_on = Counter(chain for ref in self.truth.refs.list() for chain in set(ref.predecessors))
+            for chain, times in went_on.items():
+                if times > 1:
+                    self.wrong.append(f"the branch in chain {chain} goes on in {times} branches")
         if any(told.op.kind == "delete" or told.op.delete for told in self.journal.told):
             return
         held = {chain_of_hold(tag.name) for tag in self.truth.tags.list() if tag.name.startswith(RENAMES)}

@@ -412,6 +412,16 @@ def _renames(draw: _Draw) -> None:
         lambda: draw.merge(str(draw.one("a", "b"))),
         lambda: Op("rebase", str(draw.one("a", "b")), "main"),
     )
+    if draw.chance(0.3):
+        # The narrow one: several tries, some of them cut off, to another name too, and writes between them.
+        tries = (("b",), ("b",), ("b", "b"), ("c",))
+        for names in draw.rng.sample(tries, 3):
+            draw.parts.append([draw.write("a"), *(Op("rename", "a", name) for name in names)])
+            kind = draw.rng.choice(("crash_before", "crash_after", "freeze"))
+            event = Event(draw.rng.randint(8, 60), kind, steps=draw.rng.randint(5, 60))
+            draw.events.append((len(draw.parts) - 1, event))
+        draw.parts += [[draw.cleanup()]] * draw.chance(0.5)
+        return
     for _ in range(draw.rng.randint(1, 3)):
         some = [makers[int(draw.rng.random() * len(makers))]() for _ in range(draw.rng.randint(1, 3))]
         draw.parts.append(some)

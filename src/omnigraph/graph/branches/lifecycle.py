@@ -55,6 +55,8 @@ def create_branch(
     standing = await_maker(truth, name)
     if standing is not None and standing.ref is not None and not is_over(truth, standing.ref):
         raise AlreadyExists(f"branch {name!r} exists already", branch=name)
+    if before is not None and goes_on_in(standing, before.incarnation):
+        raise AlreadyExists(f"branch {name!r} was made already, and is gone again", branch=name)
     beginning = begin or Beginning(new_chain_id())
     note_child(truth, origin.incarnation, beginning.incarnation, name)
     hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
@@ -68,6 +70,12 @@ def create_branch(
     ref = _finish(truth, making, line)
     hit(Failpoint.BRANCH_CREATE_AFTER_REF)
     return ref
+
+
+def goes_on_in(stored: StoredRef | None, chain: str) -> bool:
+    """Return whether what has a name, or had it last, is what the branch of a chain was brought back as."""
+    last = stored.last_branch if stored is not None else None
+    return last is not None and chain in last.predecessors
 
 
 @contextmanager
@@ -177,8 +185,10 @@ def delete_branch(
     actor: str | None,
     merged: BranchState | None = None,
     renamed: str | None = None,
-) -> None:
+) -> CommitRecord | None:
     """Delete a branch: its chain is closed, so that a racing writer loses cleanly, then its name is freed.
+
+    Returns the record that has ended the chain, whoever has put it; None where nothing tells which one it is.
 
     The state that the chain is closed after is read before the branch is marked. Who calls the delete off
     reads the mark, puts a record onto the chain, and then takes the mark away: the record comes after that
@@ -195,7 +205,7 @@ def delete_branch(
             raise NotFound(f"there is no branch {name!r}", branch=name)
         if stored.ref.making:
             if truth.refs.free(stored):
-                return
+                return None
             continue  # its maker has finished it, or another one has taken the name
         state = endable_state(truth, stored.ref, actor)
         if merged is not None and not _is_same(state, merged):
@@ -214,7 +224,7 @@ def delete_branch(
             closing = _close(truth, since, mark, actor, merged.head.content if merged else None, renamed)
         except OutcomeUnknown:
             if not truth.is_named(ref):
-                return  # its chain was closed, by this one or by another
+                return None  # its chain was closed, by this one or by another
             continue
         if closing is None or closing.successor is not None:
             continue  # it was restored, or rebased, before it could be deleted: delete what it has become
@@ -226,7 +236,7 @@ def delete_branch(
             # The closed chain is the truth: the branch is gone, and its name can be taken as it is.
             _log.warning("the name of deleted branch %s could not be freed: %s", name, error)
         hit(Failpoint.BRANCH_DELETE_AFTER_REF)
-        return
+        return closing
     raise Contention(f"branch {name!r} kept moving while it was deleted: try again", branch=name)
 
 

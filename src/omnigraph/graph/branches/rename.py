@@ -28,7 +28,7 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
-from omnigraph.graph.branches.lifecycle import create_branch, delete_branch
+from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, goes_on_in
 from omnigraph.graph.branches.unfinished import await_maker, put_call_off
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord
@@ -122,6 +122,7 @@ def _begin(truth: Truth, old: str, new: str, actor: str | None) -> None:
         refused = _delete(truth, old, new, state, actor)
         if refused is None:
             _bring_back(truth, old, new, _Ended(state.ref, state.head), actor)
+            _release(truth, hold)
             _release_finished(truth, _find_holds(truth, old, new))
             return
         _release(truth, hold)
@@ -146,13 +147,15 @@ def _delete(truth: Truth, old: str, new: str, state: BranchState, actor: str | N
     Whether it was deleted, and for what, is told by the record that ends its chain, whoever has put it, and
     not by an answer. When that cannot be read the branch stays held.
     """
-    refused: OmniError | None = None
+    refused, ended = None, None
     try:
-        delete_branch(truth, old, actor, state, _renamed_to(new))
+        ended = delete_branch(truth, old, actor, state, _renamed_to(new))
     except OmniError as error:
         refused = error
-    ended = truth.newest_of(state.ref.incarnation)
-    if ended is not None and was_renamed(ended, new):
+    ended = ended or truth.newest_of(state.ref.incarnation)
+    if ended is None and refused is None:
+        return None  # a cleanup has taken the record already
+    if ended is not None and _has_ended_as(ended, new, state.head):
         return None
     return refused or Contention(f"branch {old!r} was ended by another while it was renamed", branch=old)
 
@@ -162,7 +165,7 @@ def _go_on(truth: Truth, old: str, new: str, holds: Sequence[StoredTag], actor: 
     for tag in reversed(holds):  # the newest try first: the branch has gone on since older ones
         incarnation = chain_of_hold(tag.name)
         closing, head = truth.newest_of(incarnation), truth.chains.at(tag.ref)
-        if closing is not None and not (was_renamed(closing, new) and closing.content == head.content):
+        if closing is not None and not _has_ended_as(closing, new, head):
             _release(truth, tag.name)  # it was not this try that ended the branch
             continue
         stored = truth.refs.read(old)
@@ -170,6 +173,7 @@ def _go_on(truth: Truth, old: str, new: str, holds: Sequence[StoredTag], actor: 
         if last is None or last.incarnation != incarnation:
             last = BranchRef(old, incarnation, None)
         _bring_back(truth, old, new, _Ended(last, head), actor)
+        _release(truth, tag.name)
         _release_finished(truth, holds)
         return
     raise NotFound(f"there is no branch {old!r}", branch=old)
@@ -206,10 +210,8 @@ def _give_back(truth: Truth, old: str, new: str, ended: _Ended, actor: str | Non
 
 
 def _is_finished(truth: Truth, name: str, chain: str) -> bool:
-    """Return whether a branch of a name is what another chain was renamed to."""
-    stored = truth.refs.read(name)
-    ref = stored.ref if stored is not None else None
-    return ref is not None and not ref.making and chain in ref.predecessors
+    """Return whether a branch of a name is, or was, what another chain was renamed to."""
+    return goes_on_in(truth.refs.read(name), chain)
 
 
 def _renamed_to(new: str) -> str:
@@ -219,6 +221,11 @@ def _renamed_to(new: str) -> str:
 def was_renamed(closing: CommitRecord, new: str) -> bool:
     """Return whether a record has ended a branch because it got another name."""
     return closing.closed and closing.message == _renamed_to(new)
+
+
+def _has_ended_as(closing: CommitRecord, new: str, head: CommitRecord) -> bool:
+    """Return whether a record has ended a branch to rename it, with what a commit says that is held."""
+    return was_renamed(closing, new) and closing.content == head.content
 
 
 def _was_renamed_at_all(closing: CommitRecord) -> bool:

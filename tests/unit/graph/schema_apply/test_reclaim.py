@@ -197,3 +197,18 @@ def test_only_true_allows_data_to_be_lost(graph: og.Graph) -> None:
     for call in (graph.schema.plan, graph.schema.apply):
         with pytest.raises(og.BadInput, match="allow_data_loss is True or False"):
             call(WITHOUT_CITY, allow_data_loss="no")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("end", ["delete", "rename"])
+def test_what_a_branch_has_dropped_for_good_is_no_damage_when_the_branch_has_ended(
+    graph: og.Graph, end: str
+) -> None:
+    graph.branches.create("side")
+    side = og.open(graph.uri, branch="side")
+    side.mutate('query q() { insert City { name: "of side" } }')
+    side.schema.apply(WITHOUT_CITY, allow_data_loss=True)
+    if end == "delete":
+        graph.branches.delete("side")
+    else:
+        graph.branches.rename("side", "other")
+    assert og.open(graph.uri).repair(scrub=True).ok

@@ -144,8 +144,8 @@ class _CleanupRun:
         last, since = self._condemn(number, dropped, files, leftovers)
         tables = sweep(self.store, folders, self.marks.kept, self.marks.keys, self.request.dry_run)
         removed = self._remove(leftovers, last, since, tables)
-        if removed and not self.request.dry_run:
-            self._forget_keys(now)
+        if removed and not (self.request.dry_run or self.identities):
+            self._forget_keys(now)  # of which the merges of proposals were noted before it began
         kept = _count(found, dropped.kept)
         if not self.request.dry_run:
             self.marks.save(self._is_looked_at if self.identities else None)

@@ -146,6 +146,8 @@ def _verify_ended(
     """
     ref = BranchRef("", incarnation, None)
     floor = _floor(truth, incarnation, findings)
+    if floor is not None:
+        found.dropped[incarnation] = floor.tables
     records = _records(reader, ref, numbers, floor, findings)
     if records and not records[max(records)].closed:
         return records
