@@ -79,15 +79,15 @@ def reads(found: dict[str, int]) -> int:
 def watched_reads() -> Iterator[Counter[str]]:
     """Give how often each object is read in the block, missing ones left out."""
     seen: Counter[str] = Counter()
-    get = LocalStore.get
+    read = LocalStore._get_or_none
 
-    def watched(self: LocalStore, path: str) -> bytes:
-        data = get(self, path)
-        seen[path] += 1
+    def watched(self: LocalStore, path: str) -> bytes | None:
+        data = read(self, path)
+        seen[path] += data is not None
         return data
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LocalStore, "get", watched)
+        patch.setattr(LocalStore, "_get_or_none", watched)
         yield seen
 
 

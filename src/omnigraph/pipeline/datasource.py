@@ -78,11 +78,11 @@ class GraphSource(DataSource):  # type: ignore[misc]
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        told: Mapping[str, str] = with_policy_text(with_own_names(options))
-        self.told = told
         self.scan: TableScan | None = None
         self.feed: FeedScan | None = None
         with attach_details():
+            told: Mapping[str, str] = with_policy_text(with_own_names(options))
+            self.told = told
             check_options(told)
             if "changes" in told:
                 self.feed = FeedScan(told)

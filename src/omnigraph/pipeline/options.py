@@ -27,8 +27,15 @@ WRITE_OPTIONS = (
 )
 _GRAPH_OPTIONS = ("graph", "branch", "columns", "actor", "policy")
 _PIN_OPTIONS = ("commit", "version", "tag", "timestamp")
-_OTHER_NAMES = {"versionAsOf": "version", "timestampAsOf": "timestamp", "mergeSchema": "mergeSchema"}
-"""What users of Delta call options, whatever the case of the letters."""
+_OTHER_NAMES = {
+    "versionAsOf": "version",
+    "timestampAsOf": "timestamp",
+    "mergeSchema": "mergeSchema",
+    "uri": "graph",
+    "table": "path",
+    "type": "path",
+}
+"""What users of Delta and of `g.load` call options, whatever the case of the letters."""
 _TABLE_OPTIONS = ("path", "where", "rows_per_task", *WRITE_OPTIONS)
 _QUERY_OPTIONS = ("query", "params", "name")
 _FEED_OPTIONS = ("changes", "kinds", "types", "ops", "commits")
@@ -40,7 +47,14 @@ _ALL_OPTIONS = (*_GRAPH_OPTIONS, *_PIN_OPTIONS, *_TABLE_OPTIONS, *_QUERY_OPTIONS
 def with_own_names(told: Mapping[str, str]) -> dict[str, str]:
     """Return options by our names; Spark may have turned the other names into small letters."""
     known = {name.lower(): own for name, own in _OTHER_NAMES.items()}
-    return {known.get(name.lower(), name): value for name, value in told.items()}
+    found: dict[str, str] = {}
+    for name, value in told.items():
+        own = known.get(name.lower(), name)
+        if found.setdefault(own, value) != value:
+            raise BadInput(
+                f"the option {own} is given twice: as {found[own]!r}, and as {name} {value!r}", option=own
+            )
+    return found
 
 
 def check_options(told: Mapping[str, str]) -> None:

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 import omnigraph as og
-from omnigraph.pipeline.options import check_options, open_from_options, read_count, read_list
+from omnigraph.pipeline.options import (
+    check_options,
+    open_from_options,
+    read_count,
+    read_list,
+    with_own_names,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +66,11 @@ def test_options_open_the_branch_that_they_name(tmp_path: Path) -> None:
     assert open_from_options(told, read_only=True).snapshot().commit_id == graph.snapshot("dev").commit_id
     with pytest.raises(og.BadInput, match="which graph"):
         open_from_options({}, read_only=True)
+
+
+def test_what_others_call_an_option_is_understood() -> None:
+    told = {"uri": "people", "Type": "Person", "versionasof": "3", "branch": "dev"}
+    assert with_own_names(told) == {"graph": "people", "path": "Person", "version": "3", "branch": "dev"}
+    assert with_own_names({"path": "Person", "table": "Person"}) == {"path": "Person"}
+    with pytest.raises(og.BadInput, match="option path is given twice: as 'Person', and as type 'Firm'"):
+        with_own_names({"path": "Person", "type": "Firm"})
