@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from omnigraph.cli.history.metadata import describe_metadata
-from omnigraph.cli.options import as_typed
+from omnigraph.cli.options import expand_options
 from omnigraph.cli.output import (
     line_width,
     print_json,
@@ -28,22 +28,33 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Follow what is committed.", no_args_is_help=True, rich_markup_mode=None)
 
-Kinds = Annotated[list[str] | None, typer.Option("--kind", help="node or edge; may be repeated.")]
-Types = Annotated[list[str] | None, typer.Option("--type", help="Only this type; may be repeated.")]
-Ops = Annotated[list[str] | None, typer.Option("--op", help="insert, update or delete; may be repeated.")]
 Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most this many changes.")]
 PageToken = Annotated[str | None, typer.Option(help="Continue after the page that gave this token.")]
 
 
+@dataclass(frozen=True, slots=True)
+class ChangeOptions:
+    """Which changes are shown; all of them where nothing is said."""
+
+    kinds: Annotated[list[str] | None, typer.Option("--kind", help="node or edge; may be repeated.")] = None
+    types: Annotated[list[str] | None, typer.Option("--type", help="Only this type; may be repeated.")] = None
+    ops: Annotated[
+        list[str] | None, typer.Option("--op", help="insert, update or delete; may be repeated.")
+    ] = None
+
+    def as_filter(self) -> Any:
+        """Return them as the engine takes them, which refuses other words."""
+        return {name: value or None for name, value in asdict(self).items()}
+
+
+@expand_options(ChangeOptions)
 def diff(
     context: typer.Context,
     from_: Annotated[str, typer.Argument(metavar="FROM", help="A branch or a commit.")],
     to: Annotated[str, typer.Argument(metavar="TO", help="A branch or a commit.")],
     uri: Uri = None,
     *,
-    kinds: Kinds = None,
-    types: Types = None,
-    ops: Ops = None,
+    options: ChangeOptions,
     limit: Limit = None,
     page_token: PageToken = None,
     counts: Annotated[bool, typer.Option("--counts", help="Only how many changes there are.")] = False,
@@ -52,9 +63,7 @@ def diff(
     """Show what leads from one branch or commit to another."""
     with report_errors(as_json):
         graph = session_of(context).open(uri)
-        found = graph.diff(
-            from_, to, kinds=as_typed(kinds) or None, types=types or None, ops=as_typed(ops) or None
-        )
+        found = graph.diff(from_, to, **options.as_filter())
         ends = {"from": found.from_commit, "to": found.to_commit}
         schema = found.schema.to_json() if found.schema else None
         if counts:
@@ -76,13 +85,12 @@ def diff(
             show_changes(found.schema, page, graph, (found.from_commit, found.to_commit))
 
 
+@expand_options(ChangeOptions)
 def commit_changes(
     context: typer.Context,
     id: Annotated[str, typer.Argument(help="The commit's id.")],
     *,
-    kinds: Kinds = None,
-    types: Types = None,
-    ops: Ops = None,
+    options: ChangeOptions,
     limit: Limit = None,
     page_token: PageToken = None,
     uri: UriOption = None,
@@ -93,9 +101,7 @@ def commit_changes(
         graph = session_of(context).open(uri)
         page = graph.commits.changes(
             id,
-            kinds=as_typed(kinds) or None,
-            types=types or None,
-            ops=as_typed(ops) or None,
+            **options.as_filter(),
             limit=limit,
             page_token=page_token,
         )
@@ -115,6 +121,7 @@ def show_changes(schema: SchemaChange | None, page: Any, graph: og.Graph, commit
 
 
 @app.command()
+@expand_options(ChangeOptions)
 def poll(
     context: typer.Context,
     uri: Uri = None,
@@ -123,9 +130,7 @@ def poll(
     cursor: Annotated[str | None, typer.Option(help="Continue after this cursor.")] = None,
     start: Annotated[str | None, typer.Option(help="now, beginning or after:COMMIT.")] = None,
     page_token: PageToken = None,
-    kinds: Kinds = None,
-    types: Types = None,
-    ops: Ops = None,
+    options: ChangeOptions,
     limit: Limit = None,
     proposals: Annotated[
         bool, typer.Option("--proposals", help="Also what has happened to proposals from it or into it.")
@@ -140,9 +145,7 @@ def poll(
             cursor=cursor,
             start=start,
             page_token=page_token,
-            kinds=as_typed(kinds) or None,
-            types=types or None,
-            ops=as_typed(ops) or None,
+            **options.as_filter(),
             limit=limit,
             events=("commits", "proposals") if proposals else None,
         )
@@ -150,15 +153,14 @@ def poll(
 
 
 @app.command()
+@expand_options(ChangeOptions)
 def baseline(
     context: typer.Context,
     uri: Uri = None,
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write; .gz and .zst are packed.")],
     branch: Branch = "main",
-    kinds: Kinds = None,
-    types: Types = None,
-    ops: Ops = None,
+    options: ChangeOptions,
     as_json: AsJson = False,
 ) -> None:
     """Write all nodes and edges of a branch to a file, and the cursor from which to poll."""
@@ -166,9 +168,7 @@ def baseline(
 
     with report_errors(as_json):
         changes = session_of(context).open(uri).changes
-        done = changes.baseline(
-            out, branch=branch, kinds=as_typed(kinds) or None, types=types or None, ops=as_typed(ops) or None
-        )
+        done = changes.baseline(out, branch=branch, **options.as_filter())
         assert isinstance(done, Baseline)
         if as_json:
             print_json(asdict(done))

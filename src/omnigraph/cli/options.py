@@ -1,10 +1,10 @@
-"""Options that several commands share, defined once: a dataclass whose fields become options of a command."""
+"""Options that commands share, defined once: the fields of a dataclass become options of a command."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import wraps
 from typing import Annotated, Any, TypeVar, get_type_hints
 
@@ -82,7 +82,12 @@ def expand_options(options: type[_Options]) -> Callable[[Callable[..., None]], C
     names = [item.name for item in fields(options)]  # type: ignore[arg-type]
     keyword = inspect.Parameter.KEYWORD_ONLY
     shared = [
-        inspect.Parameter(item.name, keyword, default=item.default, annotation=hints[item.name])
+        inspect.Parameter(
+            item.name,
+            keyword,
+            default=inspect.Parameter.empty if item.default is MISSING else item.default,
+            annotation=hints[item.name],
+        )
         for item in fields(options)  # type: ignore[arg-type]
     ]
 

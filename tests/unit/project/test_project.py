@@ -237,7 +237,7 @@ SHARED_CLASS_NAMES = {"Graph", "Snapshot"}
 # Aliases that share a name: options of one command each, numpy arrays of one shape, and what the text of a
 # query, its IR and a plan each call so.
 SHARED_ALIASES = {
-    *("Name", "Resolutions", "SchemaFile", "Strategy", "Types", "Place"),
+    *("Name", "Resolutions", "SchemaFile", "Strategy", "Place"),
     *("Mask", "Numbers", "Positions", "Rows"),
     *(
         "Condition",
