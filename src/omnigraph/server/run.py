@@ -10,7 +10,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -20,6 +20,7 @@ from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from omnigraph.base.errors import BadInput, Unavailable
+from omnigraph.base.plain import from_plain, to_plain
 from omnigraph.graph.write.integrity.blob_sources import forbid_files
 from omnigraph.policy.gate import Gate
 from omnigraph.server.app import ServerConfig, create_app
@@ -34,7 +35,8 @@ from omnigraph.server.policies import ServerPolicies, read_policies
 from omnigraph.server.revisions.of_cluster import check_cluster
 from omnigraph.server.webhooks.config import Webhook, read_webhooks
 
-_CONFIG = "OMNIGRAPH_SERVER_CONFIG"
+_REQUEST = "OMNIGRAPH_SERVER_REQUEST"
+"""The variable in which a process gives its workers what they are to serve."""
 _BACKLOG_CONNECTIONS = 2_048
 _HEALTH_SECONDS = 60
 _EXIT_SECONDS = 15.0
@@ -86,7 +88,7 @@ def serve(request: ServeRequest, announce: Callable[[str], None]) -> None:
     limits = RequestLimits.from_environment()
     with tempfile.TemporaryDirectory(prefix="omnigraph-metrics-", ignore_cleanup_errors=True) as folder:
         kept = replace(request, metrics=request.metrics or folder)
-        os.environ[_CONFIG] = json.dumps(asdict(kept))
+        os.environ[_REQUEST] = json.dumps(to_plain(kept))
         _run(request, limits, host, port, announce)
 
 
@@ -123,27 +125,26 @@ def _run(
 
 def build_app() -> FastAPI:
     """Return the application of a process that was started to serve."""
-    config = json.loads(os.environ[_CONFIG])
-    identity, gates, server = _read_rights(_request_of(config))
+    request = from_plain(ServeRequest, json.loads(os.environ[_REQUEST]))
+    identity, gates, server = _read_rights(request)
     limits = RequestLimits.from_environment()
-    state = None if config["state"] is None else Path(config["state"])
     set_up_logs()
     app = create_app(
         ServerConfig(
-            config["graphs"],
+            request.graphs,
             identity,
             limits,
-            state,
-            tuple(config["allowed"]),
-            Path(config["metrics"]),
-            find_traces(),
-            gates,
-            server,
-            config["cluster"],
-            config["requires_all"],
-            _read_webhooks(config["webhooks"]),
-            config["only_agents"],
-            config["agents_read_only"],
+            state=None if request.state is None else Path(request.state),
+            allowed=request.allowed,
+            metrics=None if request.metrics is None else Path(request.metrics),
+            traces=find_traces(),
+            policies=gates,
+            server_policy=server,
+            cluster=request.cluster,
+            requires_all=request.requires_all,
+            webhooks=_read_webhooks(request.webhooks),
+            only_agents=request.only_agents,
+            agents_read_only=request.agents_read_only,
         )
     )
     _stop_in_time(app, limits.stop_seconds)
@@ -153,20 +154,6 @@ def build_app() -> FastAPI:
 
 def _read_webhooks(path: str | None) -> tuple[Webhook, ...]:
     return () if path is None else read_webhooks(Path(path))
-
-
-def _request_of(config: Mapping[str, Any]) -> ServeRequest:
-    """Return the request that another process was started with."""
-    signed = config["signed"]
-    if signed is not None:
-        signed = SignedTokensConfig(**{**signed, "algorithms": tuple(signed["algorithms"])})
-    known = {
-        **config,
-        "signed": signed,
-        "allowed": tuple(config["allowed"]),
-        "policies": tuple(config["policies"]),
-    }
-    return ServeRequest(**known)
 
 
 def _read_rights(request: ServeRequest) -> tuple[Identity, dict[str, Gate], Gate | None]:
