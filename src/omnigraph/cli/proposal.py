@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from omnigraph.cli.history.proposals import show_mergeability, show_proposal
 from omnigraph.cli.merging import ConflictsTo, Message, keep_conflicts, show_merge
 from omnigraph.cli.options import (
     IdempotencyKey,
@@ -33,7 +33,6 @@ WhatToSay = Annotated[str, typer.Option("--text", "-t", help="What to say about 
 SeenCommit = Annotated[
     str | None, typer.Option("--commit", help="What was looked at: refused if the source has moved since.")
 ]
-_WIDTH_LETTERS = 80
 
 
 @app.command()
@@ -108,9 +107,9 @@ def show(context: typer.Context, id: ProposalId, uri: UriOption = None, as_json:
         if as_json:
             print_json(encode(found))
             return
-        _show(found)
+        show_proposal(found)
         if found.state == "open":
-            _show_mergeability(proposals.mergeable(found.id))
+            show_mergeability(proposals.mergeable(found.id))
 
 
 @app.command()
@@ -125,7 +124,7 @@ def mergeable(
     with report_errors(as_json):
         judged = session_of(context).open(uri).proposals.mergeable(id)
         keep_conflicts(conflicts_to, judged.conflicts, None)
-        print_json(encode(judged)) if as_json else _show_mergeability(judged)
+        print_json(encode(judged)) if as_json else show_mergeability(judged)
         if not judged.mergeable:
             raise typer.Exit(EXIT_FAILED)
 
@@ -277,38 +276,3 @@ def _entity(text: str) -> list[str]:
 
 def _report(done: og.Proposal, as_json: bool, words: str) -> None:
     print_json(encode(done)) if as_json else print_note(f"{words} proposal {done.id}: {done.title}")
-
-
-def _show(found: og.Proposal) -> None:
-    print_text(f"{found.title}\n{found.state}: {found.source} → {found.into}, by {found.author or '-'}")
-    if found.description:
-        print_text(textwrap.fill(found.description, _WIDTH_LETTERS, replace_whitespace=False))
-    for name in ("base_commit", "source_commit", "target_commit", "merged_commit"):
-        if getattr(found, name):
-            print_text(f"{name.removesuffix('_commit')}: {getattr(found, name)}")
-    for event in found.events:
-        said = event.facts.get("text", "")
-        about = event.facts.get("entity")
-        where = f" on {'/'.join(about.values())}" if about else ""
-        line = f"{event.at:%Y-%m-%d %H:%M} {event.actor or '-'} {event.kind.replace('_', ' ')}{where}"
-        _print_wrapped(f"{line}: {said}" if said else line)
-
-
-def _show_mergeability(judged: og.Mergeability) -> None:
-    if judged.mergeable:
-        print_text(f"can be merged ({(judged.outcome or '').replace('_', ' ')})")
-    for reason in judged.reasons:
-        _print_wrapped(f"{reason.code}: {reason.message}")
-    for conflict in judged.conflicts:
-        _print_wrapped(f"  {conflict.kind}: {conflict.message}")
-        for side, cause in (("ours", conflict.ours_by), ("theirs", conflict.theirs_by)):
-            if cause is not None:
-                print_text(f"    {side} by {cause}")
-    for check in judged.checks:
-        print_text(f"check {check.name}: {'passed' if check.ok else 'failed'}")
-        if check.rows:
-            print_table(check.columns, [[row[name] for name in check.columns] for row in check.rows])
-
-
-def _print_wrapped(text: str) -> None:
-    print_text(textwrap.fill(text, _WIDTH_LETTERS, subsequent_indent="    "))

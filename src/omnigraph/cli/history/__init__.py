@@ -1,1 +1,1 @@
-"""How commits and their differences are shown to people: a drawn history, changes in colour."""
+"""How commits, their differences and proposals are shown to people: a drawn history, changes in colour."""
