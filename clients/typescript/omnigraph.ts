@@ -197,6 +197,8 @@ export interface ProposalMergeBody {
   message?: string | null;
   metadata?: { [name: string]: string } | null;
   delete_branch?: boolean;
+  /** What was looked at: when the source is another by now, nothing is merged. */
+  commit?: string | null;
 }
 
 /** Why. */
@@ -398,6 +400,11 @@ export class OmniGraphClient {
   /** Return which graph this is, and which branch a handle on it would work on. */
   async showGraph(given: { graph: string; branch?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("GET", `/graphs/${inPath(given.graph)}`, { "branch": given.branch }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  }
+
+  /** Return what the caller may do on each branch; who administers the graph is told it of every actor. */
+  async showAccess(given: { graph: string; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/access`, {}, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Run a read query; `Accept` chooses JSON, NDJSON or an Arrow stream. */
@@ -668,6 +675,11 @@ export class OmniGraphClient {
   /** Change the schema of a branch, and the data with it, in one commit. */
   async applySchema(given: { graph: string; omnigraphHandle?: string | null; idempotencyKey?: string | null; omnigraphIfGraphCommit?: string | null; body: SchemaBody }, options: CallOptions = {}): Promise<JsonObject> {
     return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/schema/apply`, {}, { "Content-Type": "application/json", "omnigraph-handle": given.omnigraphHandle, "idempotency-key": given.idempotencyKey, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  }
+
+  /** Return how the tables of a branch are stored: rows, fragments, indexes and what they do not know. */
+  async showTables(given: { graph: string; branch?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/tables`, { "branch": given.branch }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
   }
 
   /** Join fragments, fold new rows into indexes and build declared ones. */

@@ -588,7 +588,10 @@ def _(g: Any, folder: Path) -> Any:
     told += [g.proposals.close(mine.id, "not now"), g.proposals.reopen(mine.id[:20])]
     places = next(item for item in g.proposals.list() if item.title == "places").id
     told += [g.proposals.request_changes(places, "which?"), g.proposals.approve(places, text="fine")]
-    told += [g.proposals.merge(places, metadata={"x": "y"}), g.proposals.merge(places)]
+    with pytest.raises(og.PreconditionFailed):
+        g.proposals.merge(places, commit="main")
+    seen = g.proposals.show(places).source_commit
+    told += [g.proposals.merge(places, metadata={"x": "y"}, commit=seen), g.proposals.merge(places)]
     g.branches.unprotect()
     return told, g.proposals.merge(mine.id, delete_branch=True), g.proposals.list("merged", limit=1)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+OTHER_HOST = "graphs.test"
+"""A name that browsers do not trust as they trust this machine, as that of a server in a network."""
 _FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -18,6 +20,7 @@ _FLAGS = (
     "--no-first-run",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    f"--host-resolver-rules=MAP {OTHER_HOST} 127.0.0.1",
 )
 WAIT_MILLISECONDS = 20_000
 expect.set_options(timeout=WAIT_MILLISECONDS)

@@ -1,10 +1,10 @@
 /** The page as a whole: who is logged in, which graph, and which page of it. */
 
 import { Component, lazy, Suspense, useEffect, useMemo, useState, type ComponentType, type LazyExoticComponent, type ReactNode } from "react";
-import { useAsk } from "./api/ask";
-import { keepToken, keptToken, OmniGraphError, openSession, type Session } from "./api/session";
+import { askAllAgain, useAsk } from "./api/ask";
+import { OmniGraphError, openSession, type Session } from "./api/session";
 import { writePlace } from "./lib/place";
-import { Login } from "./pages/login";
+import { Login, LoginAgain } from "./pages/login";
 import { GraphContext, type GraphView } from "./parts/graph_context";
 import { NavigationProvider, useNavigation } from "./parts/navigation";
 import { Mark, Shell } from "./parts/shell";
@@ -25,29 +25,32 @@ const PAGES: Record<string, LazyExoticComponent<ComponentType>> = {
 };
 
 export function App() {
-  const [token, setToken] = useState(keptToken);
-  const session = useMemo(() => openSession(token), [token]);
-  const graphs = useAsk(`graphs ${token ?? ""}`, async (signal) => {
+  const [isRefused, setRefused] = useState(false);
+  const session = useMemo(() => openSession(() => setRefused(true)), []);
+  const graphs = useAsk("graphs", async (signal) => {
     const told = await session.client.listGraphs({}, { signal });
     return told.graphs as string[];
   });
-  const enter = (given: string) => {
-    keepToken(given);
-    setToken(given);
-    graphs.again();
-  };
-  if (graphs.error instanceof OmniGraphError && graphs.error.status === 401) {
-    return <Login isWrong={token !== null} enter={enter} />;
-  }
+  const [isInside, setInside] = useState(false);
   const isHidden = graphs.error instanceof OmniGraphError && graphs.error.status === 403;
-  if (graphs.error !== undefined && !isHidden) {
+  useEffect(() => {
+    if (graphs.value !== undefined || isHidden) setInside(true);
+  }, [graphs.value, isHidden]);
+  const enter = (given: string) => {
+    session.enter(given);
+    setRefused(false);
+    askAllAgain();
+  };
+  const isUnknown = graphs.error instanceof OmniGraphError && graphs.error.status === 401;
+  if (isUnknown && !isInside) return <Login isWrong={isRefused && session.token !== null} enter={enter} />;
+  if (graphs.error !== undefined && !isInside) {
     return (
       <main className="alone">
         <Failure error={graphs.error} again={graphs.again} />
       </main>
     );
   }
-  if (!graphs.value && !isHidden) {
+  if (!isInside) {
     return (
       <main className="alone">
         <Loading what="graphs" />
@@ -57,6 +60,7 @@ export function App() {
   return (
     <NavigationProvider>
       <Graphs session={session} graphs={graphs.value ?? []} isHidden={isHidden} />
+      {isRefused && <LoginAgain enter={enter} />}
     </NavigationProvider>
   );
 }
@@ -133,7 +137,10 @@ function GraphPages({ session, graphs, graph }: { session: Session; graphs: stri
   });
   const [last, setLast] = useState(about.value);
   useEffect(() => {
-    if (about.value) setLast(about.value);
+    if (!about.value) return;
+    // Somebody else has logged in: what the one before has seen is nobody's business.
+    if (last && last.actor !== about.value.actor) location.reload();
+    else setLast(about.value);
   }, [about.value]);
   const known = about.value ?? last;
   const branch = place.params.branch ?? "main";
@@ -146,7 +153,14 @@ function GraphPages({ session, graphs, graph }: { session: Session; graphs: stri
     document.title = `${place.page} · ${graph} · OmniGraph`;
   }, [place.page, graph]);
   if (!view) {
-    return <main className="alone">{about.error !== undefined ? <Failure error={about.error} again={about.again} /> : <Loading what={graph} />}</main>;
+    return (
+      <main className="alone">
+        {about.error !== undefined ? <Failure error={about.error} again={about.again} /> : <Loading what={graph} />}
+        <p>
+          <a href="/">All graphs</a>
+        </p>
+      </main>
+    );
   }
   const Page = PAGES[place.page];
   return (

@@ -4,11 +4,12 @@ import { applyRule, conflictKey, isAnswered, previewAnswer, readResolutions, wri
 import { compareImages, groupChanges, isSame } from "../src/lib/differences";
 import { readEvents } from "../src/lib/events";
 import { layPicture } from "../src/lib/force";
-import { cutText, imageType, measureDistance, sizeOfBlob, tellBytes, tellValue } from "../src/lib/formats";
-import { joinHistories, layLanes } from "../src/lib/lanes";
+import { clipText, cutText, imageType, measureDistance, sizeOfBlob, tellBytes, tellValue } from "../src/lib/formats";
+import { joinHistories, layLanes, readHistories } from "../src/lib/lanes";
 import { cutLabel, cutPicture, pictureOfChanges, pictureOfRows, searchEdges } from "../src/lib/picture";
 import { readPlace, writePlace } from "../src/lib/place";
 import { findBindings, findQueries, findQueryAt, offerWords, readField } from "../src/lib/query_text";
+import { addRule, readRules, writeRules } from "../src/lib/same_as";
 import { laySchema } from "../src/lib/schema_layout";
 import { seeRows } from "../src/lib/window";
 import { compareWords } from "../src/lib/words";
@@ -80,6 +81,11 @@ describe("formats", () => {
     expect(cutText("👩".repeat(10), 3)).toBe("👩👩👩… (20 characters)");
     expect(cutText("short", 10)).toBe("short");
     expect(cutText("x".repeat(100_000), 5)).toBe("xxxxx… (100,000 characters)");
+  });
+  it("clip names in drawings to the letters that have room", () => {
+    expect(clipText("a_long_property_name_indeed", 16)).toBe("a_long_property…");
+    expect([...clipText("👩".repeat(40), 5)].length).toBe(5);
+    expect(clipText("name", 16)).toBe("name");
   });
   it("tell vectors, blobs and sizes", () => {
     expect(tellValue([0.1, 0.2, 0.3, 0.4, 0.5])).toBe("[0.1, 0.2, 0.3, 0.4, … 5 numbers]");
@@ -191,6 +197,16 @@ describe("the schema", () => {
       expect(point.x).toBeLessThanOrEqual(drawing.width);
     }
   });
+  it("has arrows that begin and end at their types, whatever loops hang below", () => {
+    for (const isNarrow of [true, false]) {
+      const { boxes, arrows } = laySchema(catalog, isNarrow);
+      for (const arrow of arrows) {
+        const bottom = (name: string) => Math.max(...boxes.filter((box) => box.type.name === name).map((box) => box.y + box.height));
+        expect(arrow.points[0]?.y).toBeLessThanOrEqual(bottom(arrow.type.source));
+        expect(arrow.points.at(-1)?.y).toBeLessThanOrEqual(bottom(arrow.type.target) + 1);
+      }
+    }
+  });
 });
 
 describe("lanes", () => {
@@ -202,6 +218,36 @@ describe("lanes", () => {
     const lanes = layLanes(joined, "4");
     expect(lanes.commits.map((placed) => placed.lane)).toEqual([0, 1, 0, 0]);
     expect(lanes.links.filter((link) => link.isMerge)).toEqual([{ from: "4", to: "3", isMerge: true }]);
+  });
+});
+
+describe("histories", () => {
+  const line = (from: number, to: number, branch: string): Commit[] => Array.from({ length: from - to }, (_, at) => ({ id: `${branch}${from - at}`, parent: null, merged_parent: null, branch, version: 1, actor: null, created_at: "", message: null, operation: "", maintenance: false, metadata: {} }));
+  const main = line(5_000, 0, "m");
+  const side = [...line(3, 0, "s"), ...main.slice(2_000)];
+  const list = (asked: number[]) => async (branch: string, limit: number, token: string | null) => {
+    const all = branch === "main" ? main : side;
+    const at = Number(token ?? 0);
+    asked.push(limit);
+    return { commits: all.slice(at, at + limit), next_page_token: at + limit < all.length ? String(at + limit) : null };
+  };
+  it("are read as far as one wants, a branch only until it meets the first", async () => {
+    const asked: number[] = [];
+    const found = await readHistories(["main", "side"], 8_100, list(asked));
+    expect(found.histories.map((history) => history.length)).toEqual([5_000, 50]);
+    expect(found.hasMore).toBe(false);
+    expect(asked).toEqual([1_000, 1_000, 1_000, 1_000, 1_000, 50]);
+    expect((await readHistories(["main"], 100, list([]))).hasMore).toBe(true);
+  });
+});
+
+describe("rules that find duplicates", () => {
+  it("stand in an address, each once", () => {
+    const rules = addRule(addRule([], { type: "Person", on: ["mail", "name"] }), { type: "Firm", on: ["tax_id"] });
+    expect(writeRules(rules)).toBe("Person.mail,name;Firm.tax_id");
+    expect(readRules("Person.mail,name;Firm.tax_id;;Nothing;.x")).toEqual(rules);
+    expect(addRule(rules, { type: "Firm", on: ["tax_id"] })).toBe(rules);
+    expect(readRules(undefined)).toEqual([]);
   });
 });
 
@@ -230,6 +276,19 @@ describe("answers", () => {
     expect(readResolutions([conflict], kept)).toEqual(mixed);
     const moved = { ...conflict, ours: { properties: { age: 9 } } };
     expect(readResolutions([moved], kept)).toEqual({});
+    expect(isAnswered(moved, mixed[conflictKey(moved)])).toBe(false);
+    expect(conflictKey(JSON.parse(JSON.stringify(conflict)) as Conflict)).toBe(key);
+  });
+  it("of what the graph refuses say what becomes of others, or give another value", () => {
+    const many = (id: string): Conflict => ({ ...conflict, kind: "CardinalityViolation", entity_kind: "edge", type_name: "Knows", entity_id: null, base: null, ours: null, theirs: null, properties: ["src"], entities: [id, "old"] });
+    const pair = [many("e1"), many("e2")] as const;
+    const goes: Answers = { [conflictKey(pair[0])]: { whole: null, properties: {}, others: [{ kind: "edge", type: "Knows", id: "e1", becomes: "gone" }] } };
+    expect(isAnswered(pair[1], goes[conflictKey(pair[1])])).toBe(false);
+    expect(writeResolutions([...pair], goes)).toEqual([{ entity_kind: "edge", type_name: "Knows", entity_id: "e1", take: "custom", image: null }]);
+    expect(readResolutions([...pair], writeResolutions([...pair], goes))).toEqual(goes);
+    const twice: Conflict = { ...conflict, kind: "UniqueViolation", base: null, ours: null, theirs: { properties: { mail: "x" } }, properties: ["mail"] };
+    const own: Answers = { [conflictKey(twice)]: { whole: null, properties: { mail: { value: "y" } } } };
+    expect(writeResolutions([twice], own)).toMatchObject([{ take: "custom", image: { properties: { mail: "y" } } }]);
   });
   it("follow a rule for many", () => {
     const gone: Conflict = { ...conflict, kind: "DeleteVsUpdate", entity_id: "bob", theirs: null, properties: [] };

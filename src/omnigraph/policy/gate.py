@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, PolicyDenied
 from omnigraph.base.lru import Lru
-from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_SERVER, ON_TARGET, BranchScope
+from omnigraph.policy.actions import ACTIONS, ON_BRANCH, ON_GRAPH, ON_SERVER, ON_TARGET, BranchScope
 from omnigraph.policy.bundle import Bundle
 from omnigraph.policy.cedar import AccessRequest, Policies
 from omnigraph.policy.data.read_section import parse_section
@@ -98,6 +98,15 @@ class Gate:
             if self.allows(actor, "invoke_query", query=name) and "invoke_query" not in found
         }
         return frozenset(found | granted | ({"invoke_query"} if granted else set()))
+
+    def list_actions_on(self, actor: str | None, branch: str) -> frozenset[str]:
+        """Return what an actor may do on a branch; an action on the whole graph is one on each."""
+        on_graph = self.list_actions(actor) & ON_GRAPH
+        return on_graph | {
+            action
+            for action in ON_BRANCH | ON_TARGET
+            if self.allows(actor, action, branch=branch, target_branch=branch)
+        }
 
     def decide(
         self,

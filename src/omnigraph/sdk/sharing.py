@@ -42,3 +42,16 @@ def share_graph(
 def list_actions(graph: Graph) -> frozenset[str]:
     """Return what the actor of a handle may do on at least some branches."""
     return ACTIONS - ON_SERVER if graph.policy is None else graph.policy.list_actions(graph.actor)
+
+
+def list_rights(graph: Graph) -> dict[str | None, dict[str, frozenset[str]]]:
+    """Return what the actor of a handle may do, by branch; who administers a graph is told of all actors."""
+    gate, branches = graph.policy, graph.branches.list()
+    if gate is None:
+        return {graph.actor: dict.fromkeys(branches, ACTIONS - ON_SERVER)}
+    is_told_all = gate.allows(graph.actor, "admin")
+    others = sorted(set(gate.bundle.members) - {graph.actor}) if is_told_all else []
+    return {
+        actor: {branch: gate.list_actions_on(actor, branch) for branch in branches}
+        for actor in (graph.actor, *others)
+    }

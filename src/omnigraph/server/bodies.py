@@ -327,6 +327,9 @@ class ProposalMergeBody(Body):
     message: str | None = None
     metadata: dict[str, str] | None = None
     delete_branch: bool = False
+    commit: str | None = Field(
+        None, description="What was looked at: when the source is another by now, nothing is merged."
+    )
 
 
 class ProposalTextBody(Body):

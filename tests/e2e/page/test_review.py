@@ -69,8 +69,10 @@ def test_a_branch_is_proposed_reviewed_by_another_settled_merged_and_taken_back(
     page.get_by_role("button", name="Save 1 answer").click()
     expect(page.get_by_role("status").filter(has_text="This can be merged")).to_be_visible()
     expect(page.locator(".comment")).to_contain_text("Is it really a duplicate?")
+    page.get_by_label("What you say to it").fill("as the directory has it")
     page.get_by_role("region", name="Merge").get_by_role("button", name="Merge").click()
-    expect(page.get_by_text("Merged as")).to_be_visible()
+    page.get_by_text("Merged as").get_by_role("link").click()
+    expect(page.get_by_role("heading", name="as the directory has it")).to_be_visible()
     page.get_by_role("button", name="Revert on").click()
     expect(page.get_by_role("status").filter(has_text="Taken back by")).to_be_visible()
     go(page, served, "proposals?state=merged")
@@ -87,6 +89,8 @@ def test_conflicts_are_settled_in_part_taken_up_again_by_rule_and_by_hand(
     phone.get_by_role("button", name="Propose").click()
     conflicts = phone.locator("details.conflict")
     expect(conflicts).to_have_count(2)
+    label = phone.locator(".drawing .label").first.bounding_box()
+    assert label is not None and label["height"] > 10, "letters of a picture are as large as others"
     ada = conflicts.filter(has=phone.get_by_text("ada", exact=True))
     ada.get_by_role("radio", name="title: theirs").check()
     ada.get_by_label("Value of age").fill("39")
@@ -118,12 +122,50 @@ def test_answers_of_a_comparison_are_tried_and_merged_without_a_proposal(page: P
     expect(page.get_by_role("status").filter(has_text="All conflicts are settled")).to_be_visible()
     page.reload()
     expect(page.get_by_role("status").filter(has_text="All conflicts are settled")).to_be_visible()
+    page.get_by_role("button", name="Try").click()
+    expect(page.get_by_role("status").filter(has_text="It would work")).to_be_visible()
     page.get_by_role("region", name="Merge").get_by_role("button", name="Merge").click()
     expect(page.get_by_text("Merged into")).to_be_visible()
 
 
+def test_what_the_graph_itself_refuses_comes_up_is_drawn_and_settled(page: Page, served: Served) -> None:
+    graph = og.open(served.url("people"), token=TOKENS["act-ada"])
+    people = [{"type": "Person", "data": {"name": name}} for name in ("eve", "fay")]
+    firms = [{"type": "Company", "data": {"name": name}} for name in ("Left", "Right", "Gone")]
+    graph.load([*people, *firms], mode="append")
+    graph.branches.create("agent/jobs")
+    job = (
+        "query q($who: String, $where: String, $age: I64) {"
+        " update Person set { age: $age } where name = $who  insert WorksAt { from: $who, to: $where } }"
+    )
+    graph.mutate(job, {"who": "eve", "where": "Left", "age": 1})
+    graph.mutate('query q() { delete Company where name = "Gone" }')
+    graph.mutate(job, {"who": "eve", "where": "Right", "age": 2}, branch="agent/jobs")
+    graph.mutate(job, {"who": "fay", "where": "Gone", "age": 3}, branch="agent/jobs")
+    go(page, served, "compare?source=agent/jobs")
+    page.get_by_role("button", name="Take theirs").click()
+    page.get_by_role("button", name="Try").click()
+    conflicts = page.locator("details.conflict")
+    expect(conflicts).to_have_count(3)
+    many = conflicts.filter(has_text="CardinalityViolation")
+    expect(many.get_by_role("group", name=re.compile("A graph of"))).to_contain_text("Left")
+    many.get_by_label(re.compile("eve → Right theirs")).check()
+    orphan = conflicts.filter(has_text="OrphanEdge")
+    orphan.get_by_role("button", name="Keep Company Gone").click()
+    page.get_by_role("button", name="Try").click()
+    expect(page.get_by_role("status").filter(has_text="It would work")).to_be_visible()
+    page.get_by_role("region", name="Merge").get_by_role("button", name="Merge").click()
+    expect(page.get_by_text("Merged into")).to_be_visible()
+    found = graph.query("query q() { match { $p: Person  $p worksAt $c } return { $p.name, $c.name } }").rows
+    assert {"p.name": "eve", "c.name": "Left"} in found and {"p.name": "fay", "c.name": "Gone"} in found
+
+
 def test_a_protected_branch_says_why_it_is_not_merged_into(page: Page, served: Served) -> None:
     go(page, served, "access")
+    expect(page.get_by_text("A policy says who may do what.")).to_be_visible()
+    mine = page.get_by_role("region", name="What you may do").get_by_role("row", name=re.compile("^approve"))
+    expect(mine.get_by_text("yes").first).to_be_visible()
+    expect(page.get_by_role("region", name="What others may do")).to_contain_text("agent-7")
     page.get_by_role("button", name="Protect", exact=True).first.click()
     expect(page.get_by_text("protected: 1 approval")).to_be_visible()
     go(page, served, "query")
@@ -144,10 +186,17 @@ def test_two_nodes_that_may_be_one_thing_are_made_one(page: Page, served: Served
     graph.branches.create("agent/twins")
     twins = [{"type": "Person", "data": {"name": name, "title": "Twin"}} for name in ("zoe", "zoë")]
     graph.load(twins, mode="append", branch="agent/twins")
-    rule = {"type": "Person", "on": ["title"]}
-    proposal = graph.proposals.create("agent/twins", title="Twins", same_as=rule)
-    go(page, served, f"proposal?id={proposal.id}")
+    go(page, served, "compare?source=agent/twins")
+    expect(page.get_by_role("status").filter(has_text="This can be merged")).to_be_visible()
+    page.get_by_text("Duplicates").click()
+    rule = page.get_by_role("form", name="A rule that finds duplicates")
+    rule.get_by_role("combobox").select_option("Person")
+    rule.get_by_label("title").check()
+    rule.get_by_role("button", name="Ask").click()
     conflict = page.locator("details.conflict")
+    expect(conflict).to_contain_text("PossibleDuplicate")
+    page.get_by_role("button", name="Propose").click()
+    expect(page.get_by_role("heading", level=1)).not_to_have_text("Compare")
     expect(conflict).to_contain_text("PossibleDuplicate")
     conflict.get_by_role("button", name="They are one thing").click()
     page.get_by_role("button", name="Save 1 answer").click()
@@ -156,3 +205,47 @@ def test_two_nodes_that_may_be_one_thing_are_made_one(page: Page, served: Served
     expect(page.get_by_text("Merged as")).to_be_visible()
     found = graph.query('query q() { match { $p: Person { title: "Twin" } } return { $p.name } }')
     assert len(found.rows) == 1
+
+
+def test_what_was_not_looked_at_is_not_merged_and_nothing_written_is_lost(page: Page, served: Served) -> None:
+    graph = og.open(served.url("people"), token=TOKENS["agent-7"])
+    graph.branches.create("agent/firms")
+    firm = "query q($n: String) { insert Company { name: $n } }"
+    graph.mutate(firm, {"n": "Hooli"}, branch="agent/firms")
+    proposal = graph.proposals.create("agent/firms", title="Firms")
+    page.clock.install()
+    go(page, served, f"proposal?id={proposal.id}")
+    box = page.get_by_role("region", name="Merge")
+    said = box.get_by_role("status")
+    expect(said).to_have_text("This can be merged")
+    draft = page.get_by_label("Comment", exact=True)
+    draft.fill("Who is that?")
+
+    graph.proposals.comment(proposal.id, "There are more.")
+    graph.mutate(firm, {"n": "Pied Piper"}, branch="agent/firms")
+    box.get_by_role("button", name="Merge").click()
+    expect(box.get_by_role("alert")).to_contain_text("look again")
+    moved = page.get_by_role("status").filter(has_text="says something else by now")
+    expect(moved).to_be_visible()
+    expect(page.locator(".comment")).to_contain_text("There are more.")
+    expect(page.get_by_role("heading", name="1 change", exact=True)).to_be_visible()
+
+    page.route("**/mergeable", lambda route: route.fulfill(status=503, json={}))
+    page.clock.run_for(6_000)
+    expect(said).to_have_text("It is not known whether this can be merged")
+    page.unroute("**/mergeable")
+    refused = {"error": "who?", "code": "unauthorized"}
+    page.route("**/proposals/**", lambda route: route.fulfill(status=401, json=refused))
+    page.clock.run_for(6_000)
+    again = page.get_by_role("dialog", name="Log in again")
+    again.get_by_label("Token").fill(TOKENS["act-ada"])
+    page.unroute("**/proposals/**")
+    again.get_by_role("button", name="Log in").click()
+    expect(again).to_have_count(0)
+
+    moved.get_by_role("button", name="Show what it says now").click()
+    expect(page.get_by_role("heading", name="2 changes")).to_be_visible()
+    expect(draft).to_have_value("Who is that?")
+    expect(said).to_have_text("This can be merged")
+    box.get_by_role("button", name="Merge").click()
+    expect(page.get_by_text("Merged as")).to_be_visible()

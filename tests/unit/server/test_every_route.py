@@ -80,6 +80,8 @@ ROUTES: dict[str, Route] = {
     "GET /graphs": Route("list"),
     "GET /metrics": Route("numbers"),
     f"GET {GRAPH}": reads(),
+    f"GET {GRAPH}/access": reads(),
+    f"GET {GRAPH}/tables": reads(),
     f"POST {GRAPH}/query": reads({"query": READ}),
     f"POST {GRAPH}/explain": reads({"query": READ, "analyze": True}),
     f"GET {GRAPH}/snapshot": reads(),
@@ -261,6 +263,24 @@ def test_who_may_not_know_the_graphs_gets_no_numbers_of_them(tmp_path: Path) -> 
     config = ServerConfig({"people": graph.uri}, tokens, state=tmp_path / "s", policies=policies)
     with TestClient(create_app(config), headers={"Authorization": "Bearer t"}) as client:
         assert client.get("/metrics").status_code == 403
+
+
+def test_an_owner_is_told_who_may_do_what_and_a_reader_only_of_himself(tmp_path: Path) -> None:
+    with serving(tmp_path, "policy_enabled") as client:
+
+        def ask_as(actor: str) -> dict[str, list[str]]:
+            headers = {"Authorization": f"Bearer token-of-{actor}"}
+            told = client.get("/graphs/people/access", headers=headers).json()
+            assert told["state"] == "policy_enabled"
+            return {item["actor"]: item["branches"]["main"] for item in told["actors"]}
+
+        assert ask_as("reader") == {"reader": ["invoke_query", "read"]}
+        rights = ask_as("owner")
+        assert rights["reader"] == ["invoke_query", "read"]
+        assert "branch_merge" in rights["owner"]
+    with serving(tmp_path / "other", "open") as client:
+        (told,) = client.get("/graphs/people/access").json()["actors"]
+        assert (told["actor"], "change" in told["branches"]["main"]) == (None, True)
 
 
 def test_every_route_is_written_down(tmp_path: Path) -> None:

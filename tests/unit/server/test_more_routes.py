@@ -155,3 +155,26 @@ def test_one_entity_is_shown_over_time_and_put_back(
     assert graph.entity("Doc", blob["id"]).properties["size"] == 2**60
     assert client.get(f"{BASE}/entity", params={"type": "Doc", "id": "nope"}).status_code == 404
     assert client.get(f"{BASE}/entity", params={"type": "Nope", "id": "x"}).status_code == 404
+
+
+def test_tables_tell_their_fragments_and_what_their_indexes_do_not_know(
+    client: TestClient, graph: og.Graph
+) -> None:
+    def ask() -> tuple[dict[str, Any], dict[str, tuple[bool, int]]]:
+        (table,) = client.get(f"{BASE}/tables").json()["tables"]
+        known = {
+            f"{item['property']} {item['kind']}": (item["is_built"], item["rows_uncovered"])
+            for item in table.pop("indexes")
+        }
+        return table, known
+
+    indexes = ("id btree", "name btree", "name text")
+    size = {"type_key": "node:Doc", "rows": 1, "fragments": 1, "rows_deleted": 0}
+    assert ask() == (size, dict.fromkeys(indexes, (False, 1)))
+    graph.optimize()
+    assert ask() == (size, dict.fromkeys(indexes, (True, 0)))
+    graph.load([{"type": "Doc", "data": {"name": "b"}}], mode="append")
+    graph.mutate('query q() { delete Doc where name = "a" }')
+    table, known = ask()
+    assert table["rows"] == 1 and table["fragments"] >= 1
+    assert known["id btree"] == (True, 1)

@@ -192,6 +192,18 @@ def test_a_branch_is_deleted_only_as_long_as_its_head_is_the_one_that_was_seen(
     assert (answer.status_code, graph.branches.list()) == (204, ["main"])
 
 
+def test_a_proposal_is_merged_only_as_it_was_looked_at(client: TestClient, graph: og.Graph) -> None:
+    made = graph.proposals.create("review")
+    path, seen = f"{BASE}/proposals/{made.id}/merge", made.source_commit
+    graph.mutate('query q() { insert N { name: "later" } }', branch="review")
+    answer = client.post(path, json={"commit": seen})
+    assert (answer.status_code, answer.json()["code"]) == (412, "precondition_failed")
+    assert "look again" in answer.json()["error"]
+    head = graph.snapshot("review").commit_id
+    assert client.post(path, json={"commit": head}).status_code == 200
+    assert client.post(path, json={"commit": seen}).status_code == 200, "it is merged already"
+
+
 @pytest.mark.parametrize("path", ["mutate", "queries/add"])
 def test_the_paths_for_a_condition_need_one(client: TestClient, graph: og.Graph, path: str) -> None:
     text = 'query add() { insert N { name: "x" } }'

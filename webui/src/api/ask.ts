@@ -15,6 +15,13 @@ interface Kept<T> {
   error?: unknown;
 }
 
+const AGAIN = "omnigraph-ask-again";
+
+/** Ask for everything that is shown once more. */
+export function askAllAgain(): void {
+  dispatchEvent(new Event(AGAIN));
+}
+
 /** Ask whenever `key` changes; null asks nothing. While it is asked again, the last answer to the same key stays. */
 export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>): Asked<T> {
   const [kept, setKept] = useState<Kept<T>>({ key: null });
@@ -35,6 +42,10 @@ export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Prom
     return () => control.abort();
   }, [key, round]);
   const again = useCallback(() => setRound((count) => count + 1), []);
+  useEffect(() => {
+    addEventListener(AGAIN, again);
+    return () => removeEventListener(AGAIN, again);
+  }, [again]);
   const isKnown = kept.key === key;
   return {
     value: isKnown ? kept.value : undefined,
@@ -51,15 +62,18 @@ export interface Doing {
   clear: () => void;
 }
 
-/** Do one thing at a time, and keep why it failed. */
+/** Do one thing at a time, and keep why the last has failed. */
 export function useDoing(): Doing {
   const [state, setState] = useState<{ isBusy: boolean; error: unknown }>({ isBusy: false, error: undefined });
+  const begun = useRef(0);
   const run = useCallback((work: () => Promise<void>) => {
+    begun.current += 1;
+    const mine = begun.current;
+    const end = (error: unknown) => {
+      if (mine === begun.current) setState({ isBusy: false, error });
+    };
     setState({ isBusy: true, error: undefined });
-    work().then(
-      () => setState({ isBusy: false, error: undefined }),
-      (error: unknown) => setState({ isBusy: false, error }),
-    );
+    work().then(() => end(undefined), end);
   }, []);
   const clear = useCallback(() => setState({ isBusy: false, error: undefined }), []);
   return { ...state, run, clear };

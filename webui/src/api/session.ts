@@ -3,42 +3,61 @@
 import { OmniGraphClient, OmniGraphError } from "../../../clients/typescript/omnigraph";
 
 const TOKEN = "omnigraph.token";
+const OWN = "omnigraph.";
 
+/** The server did not answer: the network, or the server, is not there. */
+export class Unreachable extends Error {}
+
+/** Asking one server. A token that is not known any more can be replaced, and all that is on the page stays. */
 export interface Session {
-  client: OmniGraphClient;
-  token: string | null;
+  readonly token: string | null;
+  readonly client: OmniGraphClient;
+  enter: (token: string) => void;
 }
 
 export { OmniGraphError };
 
-export function keptToken(): string | null {
-  return sessionStorage.getItem(TOKEN);
+export function openSession(refuse: () => void): Session {
+  let token = sessionStorage.getItem(TOKEN);
+  const ask: typeof fetch = async (address, given) => {
+    const headers = new Headers(given?.headers);
+    if (token !== null) headers.set("Authorization", `Bearer ${token}`);
+    const answer = await fetch(address, { ...given, headers }).catch((error: unknown) => {
+      if (given?.signal?.aborted) throw error;
+      throw new Unreachable("There is no answer. Is the server running, and this machine connected?");
+    });
+    if (answer.status === 401) refuse();
+    return answer;
+  };
+  return {
+    get token() {
+      return token;
+    },
+    client: new OmniGraphClient(location.origin, undefined, ask),
+    enter: (given) => {
+      token = given;
+      keep(TOKEN, given);
+    },
+  };
 }
 
-export function keepToken(token: string | null): void {
-  if (token === null) sessionStorage.removeItem(TOKEN);
-  else sessionStorage.setItem(TOKEN, token);
+/** Forget the token, and what was kept for the one who has logged out. */
+export function leave(): void {
+  for (const name of Object.keys(sessionStorage)) if (name.startsWith(OWN)) sessionStorage.removeItem(name);
+  location.assign("/");
 }
 
-export function openSession(token: string | null): Session {
-  return { token, client: new OmniGraphClient(location.origin, token ?? undefined) };
-}
-
-/** Ask for what the generated client has no method for: a route that this server may not have. */
-export async function callRoute<T>(session: Session, method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
-  const sent: Record<string, string> = { ...headers };
-  if (session.token !== null) sent.Authorization = `Bearer ${session.token}`;
-  if (body !== undefined) sent["Content-Type"] = "application/json";
-  const answer = await fetch(path, { method, headers: sent, body: body === undefined ? undefined : JSON.stringify(body) });
-  const told = answer.status === 204 ? null : await answer.json().catch(() => null);
-  if (!answer.ok) {
-    const error = (told ?? {}) as { error?: string; code?: string; retryable?: boolean; details?: Record<string, never> };
-    throw new OmniGraphError(error.error ?? `the server answered with status ${answer.status}`, answer.status, error.code ?? "unavailable", error.retryable ?? false, error.details ?? {});
+/** Keep a text in this tab; what the browser has no room for is not kept. */
+export function keep(name: string, text: string): void {
+  try {
+    sessionStorage.setItem(name, text);
+  } catch {
+    sessionStorage.removeItem(name);
   }
-  return told as T;
 }
 
 /** A key for one write, so that it happens once even when it is sent again. */
 export function makeKey(): string {
-  return `page-${crypto.randomUUID()}`;
+  // Not `randomUUID`: browsers have it only where the address is https or this machine.
+  return `page-${[...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }

@@ -131,7 +131,8 @@ export interface Conflict {
   kind: string;
   entity_kind: Kind | "schema";
   type_name: string;
-  entity_id: string;
+  /** Null where it belongs to no entity. */
+  entity_id: string | null;
   message: string;
   base: Image | null;
   ours: Image | null;

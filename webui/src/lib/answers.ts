@@ -1,7 +1,7 @@
 /** Answers to conflicts: what was chosen, what it means for the server, and what comes of it. */
 
-import type { Conflict, Image, Properties, Value } from "../api/shapes";
-import { compareTexts, isSame, keyOf } from "./differences";
+import type { Conflict, Image, Kind, Properties, Value } from "../api/shapes";
+import { canonical, compareTexts, isSame, keyOf } from "./differences";
 
 export type Side = "base" | "ours" | "theirs";
 export type Choice = { from: Side } | { value: Value };
@@ -13,6 +13,15 @@ export type Sameness = "same" | "different";
 export interface Answer {
   whole: Side | Sameness | null;
   properties: Record<string, Choice>;
+  /** What becomes of other entities, where that settles it: an edge too many goes, a node that an edge needs stays. */
+  others?: Other[];
+}
+
+export interface Other {
+  kind: Kind;
+  type: string;
+  id: string;
+  becomes: "gone" | "base";
 }
 
 export type Answers = Record<string, Answer>;
@@ -25,8 +34,24 @@ export interface Row {
   isInConflict: boolean;
 }
 
+const VALUE_KINDS = new Set(["UniqueViolation", "ValueConstraintViolation"]);
+const keys = new WeakMap<Conflict, string>();
+
+/** Names a conflict with what it shows: when a side says something else it is another one, and not answered. */
 export function conflictKey(conflict: Conflict): string {
-  return `${conflict.kind}|${keyOf(conflict.entity_kind, conflict.type_name, conflict.entity_id)}`;
+  const known = keys.get(conflict);
+  if (known !== undefined) return known;
+  const shown = [conflict.base, conflict.ours, conflict.theirs, conflict.properties, conflict.entities] as unknown as Value;
+  const key = `${conflict.kind}|${keyOf(conflict.entity_kind, conflict.type_name, conflict.entity_id ?? "")}|${digest(canonical(shown))}`;
+  keys.set(conflict, key);
+  return key;
+}
+
+/** A short name for a long text; FNV-1a. */
+function digest(text: string): string {
+  let sum = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193);
+  return `${(sum >>> 0).toString(36)}.${text.length}`;
 }
 
 /** Whether the conflict asks if two nodes are one thing. */
@@ -47,6 +72,16 @@ export function isByProperty(conflict: Conflict): boolean {
   return !isAboutTwo(conflict) && conflict.entity_kind !== "schema" && conflict.ours !== null && conflict.theirs !== null && conflict.properties.length > 0;
 }
 
+/** Whether values that both keep a rule may be written where one side does not have the entity. */
+export function isByValue(conflict: Conflict): boolean {
+  return VALUE_KINDS.has(conflict.kind) && (conflict.ours !== null || conflict.theirs !== null) && conflict.properties.length > 0;
+}
+
+/** Whether the conflict belongs to no entity, and is settled by what becomes of those that it names. */
+export function isAboutOthers(conflict: Conflict): boolean {
+  return conflict.kind === "CardinalityViolation";
+}
+
 /** Properties of the three images, those in conflict first; what is null everywhere says nothing. */
 export function rowsOf(conflict: Conflict): Row[] {
   const images = [conflict.base, conflict.ours, conflict.theirs];
@@ -65,8 +100,8 @@ export function rowsOf(conflict: Conflict): Row[] {
 
 export function isAnswered(conflict: Conflict, answer: Answer | undefined): boolean {
   if (!answer) return false;
-  if (answer.whole) return true;
-  return isByProperty(conflict) && conflict.properties.every((name) => answer.properties[name] !== undefined);
+  if (answer.whole || (answer.others ?? []).length > 0) return true;
+  return (isByProperty(conflict) || isByValue(conflict)) && conflict.properties.every((name) => answer.properties[name] !== undefined);
 }
 
 export function chosenValue(row: Row, choice: Choice | undefined): Value | undefined {
@@ -115,6 +150,8 @@ export function writeResolutions(conflicts: Conflict[], answers: Answers): Resol
       theirs: conflict.theirs as unknown as Value,
       ...(isAboutTwo(conflict) ? { entities: conflict.entities as unknown as Value } : {}),
     };
+    for (const other of answer.others ?? []) told.push({ entity_kind: other.kind, type_name: other.type, entity_id: other.id, ...(other.becomes === "gone" ? { take: "custom", image: null } : { take: "base" }) });
+    if (answer.others) continue;
     const side = answer.whole ?? oneSide(conflict, answer);
     if (side) told.push({ ...named, take: side });
     else {
@@ -144,6 +181,11 @@ function isFrom(choice: Choice | undefined, side: Side): boolean {
 export function readResolutions(conflicts: Conflict[], kept: Resolution[]): Answers {
   const answers: Answers = {};
   for (const conflict of conflicts) {
+    const others = readOthers(conflict, kept);
+    if (others.length > 0) {
+      answers[conflictKey(conflict)] = { whole: null, properties: {}, others };
+      continue;
+    }
     const found = kept.find(
       (item) =>
         fits(item.kind, conflict.kind) &&
@@ -166,6 +208,14 @@ export function readResolutions(conflicts: Conflict[], kept: Resolution[]): Answ
     }
   }
   return answers;
+}
+
+function readOthers(conflict: Conflict, kept: Resolution[]): Other[] {
+  if (!isAboutOthers(conflict)) return [];
+  const named = conflict.entities.map((item) => (typeof item === "string" ? item : item.id));
+  return kept
+    .filter((item) => item.kind === undefined && item.entity_kind === "edge" && item.type_name === conflict.type_name && item.image === null && named.includes(String(item.entity_id)))
+    .map((item) => ({ kind: "edge", type: conflict.type_name, id: String(item.entity_id), becomes: "gone" }));
 }
 
 function nameChoice(conflict: Conflict, name: string, value: Value): Choice {
@@ -191,7 +241,7 @@ export function applyRule(conflicts: Conflict[], answers: Answers, rule: Rule): 
   let count = 0;
   for (const conflict of conflicts) {
     if (rule.type !== "*" && conflict.type_name !== rule.type) continue;
-    if (conflict.entity_kind === "schema" || isAboutTwo(conflict)) continue;
+    if (conflict.entity_kind === "schema" || isAboutTwo(conflict) || isAboutOthers(conflict)) continue;
     const key = conflictKey(conflict);
     const known = changed[key] ?? { whole: null, properties: {} };
     if (isByProperty(conflict)) {

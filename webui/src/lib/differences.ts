@@ -116,7 +116,19 @@ export function sumCounts(counts: Record<string, OpCounts> | null): OpCounts {
   return total;
 }
 
-function canonical(value: Value | undefined): string {
+/** What a merge would do to all tables together. */
+export function sumMerged(counts: Record<string, { inserted: number; updated: number; deleted: number }>): OpCounts {
+  const total = { insert: 0, update: 0, delete: 0 };
+  for (const each of Object.values(counts)) {
+    total.insert += each.inserted;
+    total.update += each.updated;
+    total.delete += each.deleted;
+  }
+  return total;
+}
+
+/** The same text for the same value, whatever the order of its members. */
+export function canonical(value: Value | undefined): string {
   return JSON.stringify(value, (_, item: Value) =>
     item !== null && typeof item === "object" && !Array.isArray(item)
       ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => compareTexts(a, b)))

@@ -68,6 +68,12 @@ export function cutText(text: string, most: number): string {
   return `${letters.slice(0, most).join("")}… (${tellNumber(text.length)} characters)`;
 }
 
+/** A name in a drawing: what has no room ends with an ellipsis. */
+export function clipText(text: string, most: number): string {
+  const letters = [...text.slice(0, most * 2)];
+  return letters.length <= most && text.length <= most * 2 ? text : `${letters.slice(0, most - 1).join("")}…`;
+}
+
 function tellVector(value: number[]): string {
   const shown = value.slice(0, 4).map((item) => Number(item.toPrecision(4)).toString());
   return `[${shown.join(", ")}${value.length > 4 ? `, … ${value.length} numbers` : ""}]`;

@@ -20,6 +20,45 @@ export interface Lanes {
   lanes: number;
 }
 
+export interface CommitPage {
+  commits: Commit[];
+  next_page_token: string | null;
+}
+
+/** What the server lists at once; and of a branch beside the first, which mostly meets that soon. */
+const PAGE = 1_000;
+const BESIDE = 50;
+
+/** Read the newest commits of branches: the first whole, of the others what comes before they meet what is known. */
+export async function readHistories(
+  branches: string[],
+  most: number,
+  list: (branch: string, limit: number, pageToken: string | null) => Promise<CommitPage>,
+): Promise<{ histories: Commit[][]; hasMore: boolean }> {
+  const known = new Set<string>();
+  let hasMore = false;
+  const read = async (branch: string, step: number): Promise<Commit[]> => {
+    const history: Commit[] = [];
+    for (let token: string | null = null, isFirst = true; isFirst || token !== null; isFirst = false) {
+      const page: CommitPage = await list(branch, Math.min(isFirst ? step : PAGE, most - history.length), token);
+      history.push(...page.commits);
+      const last = page.commits.at(-1);
+      const hasMet = last === undefined || known.has(last.id);
+      for (const commit of page.commits) known.add(commit.id);
+      token = hasMet ? null : page.next_page_token;
+      if (history.length >= most) {
+        hasMore ||= token !== null;
+        break;
+      }
+    }
+    return history;
+  };
+  const [first, ...others] = branches;
+  const histories = first === undefined ? [] : [await read(first, PAGE)];
+  histories.push(...(await Promise.all(others.map((branch) => read(branch, BESIDE)))));
+  return { histories, hasMore };
+}
+
 /** Join the histories of branches: each commit once, children before their parents, else newest first. */
 export function joinHistories(histories: Commit[][]): Commit[] {
   const known = new Map<string, Commit>();

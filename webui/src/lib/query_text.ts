@@ -1,6 +1,6 @@
 /** What can be said of a query's text without the compiler: its words, parameters and variables. */
 
-import type { Catalog, Value } from "../api/shapes";
+import type { Catalog, EdgeType, NodeType, Value } from "../api/shapes";
 
 export interface Parameter {
   name: string;
@@ -159,4 +159,11 @@ export function offerWords(before: string, whole: string, catalog: Catalog): { f
 
 function place(before: string, begun: string | undefined, offers: Offer[]): { from: number; offers: Offer[] } {
   return { from: before.length - (begun?.length ?? 0), offers };
+}
+
+/** A query that shows some of a type. */
+export function sampleQuery(type: NodeType, edge: EdgeType | null): string {
+  if (!edge) return `query some() {\n  match { $n: ${type.name} }\n  return { entity($n) }\n  limit 50\n}`;
+  const name = edge.name.charAt(0).toLowerCase() + edge.name.slice(1);
+  return `query some() {\n  match {\n    $a: ${edge.source}\n    $a $e:${name} $b\n  }\n  return { entity($a), entity($e), entity($b) }\n  limit 50\n}`;
 }

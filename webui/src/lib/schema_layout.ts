@@ -27,12 +27,19 @@ export interface SchemaDrawing {
 export const ROW = 20;
 export const HEAD = 34;
 export const MOST_ROWS = 8;
+/** Letters of the name of an edge that are drawn. */
+export const MOST_LABEL = 30;
 const WIDTH = 216;
 const LOOP = 74;
 
 export function heightOf(type: NodeType): number {
   const rows = Math.min(type.properties.length, MOST_ROWS) + (type.properties.length > MOST_ROWS ? 1 : 0);
   return HEAD + rows * ROW + 10;
+}
+
+/** How wide the name of an edge is drawn. */
+export function widthOf(type: EdgeType): number {
+  return Math.min(type.name.length, MOST_LABEL) * 7.2 + 16;
 }
 
 export function laySchema(catalog: Catalog, isNarrow: boolean): SchemaDrawing {
@@ -48,7 +55,7 @@ export function laySchema(catalog: Catalog, isNarrow: boolean): SchemaDrawing {
   for (const type of catalog.nodes) graph.setNode(type.name, { width: WIDTH, height: heightOf(type) + room(type) });
   for (const type of catalog.edges) {
     if (type.source !== type.target && graph.hasNode(type.source) && graph.hasNode(type.target)) {
-      graph.setEdge(type.source, type.target, { width: type.name.length * 7 + 16, height: 34, labelpos: "c" }, type.name);
+      graph.setEdge(type.source, type.target, { width: widthOf(type), height: 34, labelpos: "c" }, type.name);
     }
   }
   layout(graph);
@@ -61,11 +68,21 @@ export function laySchema(catalog: Catalog, isNarrow: boolean): SchemaDrawing {
     if (type.source === type.target) continue;
     const edge = graph.edge({ v: type.source, w: type.target, name: type.name }) as { points: { x: number; y: number }[]; x?: number; y?: number } | undefined;
     if (!edge) continue;
+    const at = (name: string) => boxes.find((box) => box.type.name === name);
+    const points = edge.points.map((point, index) => (index === 0 ? leadTo(point, at(type.source)) : index === edge.points.length - 1 ? leadTo(point, at(type.target)) : point));
     const middle = edge.points[Math.floor(edge.points.length / 2)] ?? { x: 0, y: 0 };
-    arrows.push({ type, points: edge.points, label: { x: edge.x ?? middle.x, y: edge.y ?? middle.y } });
+    arrows.push({ type, points, label: { x: edge.x ?? middle.x, y: edge.y ?? middle.y } });
   }
   const size = graph.graph() as { width?: number; height?: number };
   return { boxes, arrows, width: size.width ?? 0, height: size.height ?? 0 };
+}
+
+/** The end of an arrow, at the box itself: dagre ends it where the room of the loops does. */
+function leadTo(point: { x: number; y: number }, box: Box | undefined): { x: number; y: number } {
+  if (!box) return point;
+  const bottom = box.y + box.height;
+  const isBeside = point.x <= box.x || point.x >= box.x + box.width;
+  return { x: point.x, y: Math.min(point.y, isBeside ? bottom - HEAD / 2 : bottom) };
 }
 
 /** Loops hang below a box, two beside each other, deeper when there are more. */

@@ -1,20 +1,20 @@
 /** One commit: who, when, why, what it changed, and taking it back. */
 
-import { useState } from "react";
-import { useAsk, useDoing } from "../api/ask";
-import { makeKey } from "../api/session";
-import type { Commit, MergeResult } from "../api/shapes";
+import { useAsk } from "../api/ask";
+import type { Commit } from "../api/shapes";
 import { cutText, shortId } from "../lib/formats";
-import { ChangesBetween } from "../parts/changes";
+import { ChangesBetween } from "../review/changes";
+import { Revert } from "../review/revert";
 import { useGraph } from "../parts/graph_context";
 import { Link, useNavigation } from "../parts/navigation";
-import { Empty, Failure, When } from "../parts/states";
+import { Empty, When } from "../parts/states";
 
 export default function CommitPage() {
   const view = useGraph();
   const { place } = useNavigation();
   const id = place.params.id ?? "";
-  const asked = useAsk(`commit ${view.graph} ${id}`, async (signal) => (await view.session.client.showCommit({ graph: view.graph, commit: id }, { signal })) as unknown as Commit);
+  const asked = useAsk(id ? `commit ${view.graph} ${id}` : null, async (signal) => (await view.session.client.showCommit({ graph: view.graph, commit: id }, { signal })) as unknown as Commit);
+  if (!id) return <Empty title="No commit is named">Choose one in the list of commits.</Empty>;
   return <When asked={asked} what="the commit">{(commit) => <About key={commit.id} commit={commit} />}</When>;
 }
 
@@ -58,6 +58,11 @@ function About({ commit }: { commit: Commit }) {
           </Fact>
         ))}
       </dl>
+      <p>
+        <Link page="schema" params={{ at: commit.id }}>
+          Look at the graph as it was then
+        </Link>
+      </p>
       <Revert commit={commit} />
       {commit.parent ? <ChangesBetween from={commit.parent} to={commit.id} /> : <Empty title="The first commit">The graph began with it.</Empty>}
     </>
@@ -72,56 +77,5 @@ export function Fact({ name, children }: { name: string; children: React.ReactNo
       </dt>
       <dd>{children}</dd>
     </div>
-  );
-}
-
-export function Revert({ commit }: { commit: Commit }) {
-  const view = useGraph();
-  const { place } = useNavigation();
-  const [branch, setBranch] = useState(place.params.branch ?? commit.branch);
-  const [made, setMade] = useState<string | null>(null);
-  const doing = useDoing();
-  if (view.isReadOnly || commit.parent === null || commit.maintenance) return null;
-  if (made !== null) {
-    return (
-      <p className="notice done" role="status">
-        Taken back by{" "}
-        <Link page="commit" params={{ id: made }}>
-          <code>{shortId(made)}</code>
-        </Link>
-      </p>
-    );
-  }
-  return (
-    <>
-      <form
-        className="actions"
-        onSubmit={(event) => {
-          event.preventDefault();
-          doing.run(async () => {
-            const done = (await view.session.client.revertCommit({ graph: view.graph, commit: commit.id, idempotencyKey: makeKey(), body: { branch } })) as unknown as MergeResult;
-            if (!done.commit_id) throw new Error("There is nothing left to take back.");
-            setMade(done.commit_id);
-            view.refresh();
-          });
-        }}
-      >
-        <button type="submit" disabled={doing.isBusy}>
-          Revert on
-        </button>
-        <label>
-          <span className="hidden">Branch to revert on</span>
-          <select value={branch} onChange={(event) => setBranch(event.target.value)}>
-            {view.branches.map((name) => (
-              <option key={name} value={name}>
-                {cutText(name, 60)}
-              </option>
-            ))}
-          </select>
-        </label>
-        <span className="quiet">makes a new commit that undoes this one</span>
-      </form>
-      {doing.error !== undefined && <Failure error={doing.error} />}
-    </>
   );
 }

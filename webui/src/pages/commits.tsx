@@ -4,7 +4,7 @@ import { useMemo, useRef, useState } from "react";
 import { useAsk, useDoing } from "../api/ask";
 import type { BranchInfo, Commit, Tag } from "../api/shapes";
 import { cutText, shortId, tellAge } from "../lib/formats";
-import { joinHistories, layLanes, type Lanes } from "../lib/lanes";
+import { joinHistories, layLanes, readHistories, type CommitPage, type Lanes } from "../lib/lanes";
 import { useGraph } from "../parts/graph_context";
 import { Link } from "../parts/navigation";
 import { Empty, Failure, When } from "../parts/states";
@@ -23,12 +23,13 @@ export default function CommitsPage() {
   const [hasCare, setCare] = useState(false);
   const branches = useMemo(() => (only ? [only] : view.branches.slice(0, MOST_BRANCHES)), [only, view.branches]);
   const asked = useAsk(`history ${view.graph} ${branches.join("\n")} ${limit} ${view.round}`, async (signal) => {
-    const [infos, histories, tags] = await Promise.all([
+    const list = async (branch: string, most: number, pageToken: string | null) => (await client.listCommits({ graph: view.graph, branch, limit: most, pageToken }, { signal })) as unknown as CommitPage;
+    const [infos, found, tags] = await Promise.all([
       Promise.all(branches.map(async (name) => (await client.describeBranch({ graph: view.graph, name }, { signal })) as unknown as BranchInfo)),
-      Promise.all(branches.map(async (branch) => (await client.listCommits({ graph: view.graph, branch, limit }, { signal })) as unknown as { commits: Commit[]; next_page_token: string | null })),
+      readHistories(branches, limit, list),
       client.listTags({ graph: view.graph }, { signal }),
     ]);
-    return { infos, histories: histories.map((page) => page.commits), hasMore: histories.some((page) => page.next_page_token !== null), tags: tags.tags as unknown as Tag[] };
+    return { infos, ...found, tags: tags.tags as unknown as Tag[] };
   });
   return (
     <>
@@ -58,9 +59,7 @@ export default function CommitsPage() {
           <>
             <History histories={found.histories} infos={found.infos} tags={found.tags} hasCare={hasCare} />
             {found.hasMore && (
-              <button onClick={() => setLimit(Math.min(1000, limit * 3))} disabled={limit >= 1000}>
-                Older commits
-              </button>
+              <button onClick={() => setLimit(limit * 3)}>Older commits</button>
             )}
           </>
         )}

@@ -7,14 +7,14 @@ import type { Commit, EdgeRecord, Entity, EntityChange } from "../api/shapes";
 import { compareImages } from "../lib/differences";
 import { shortId, tellAge, tellCount } from "../lib/formats";
 import { addNode, addRecords, emptyPicture } from "../lib/picture";
-import { Properties } from "../parts/difference";
+import { Properties } from "../review/difference";
 import { target, useGraph } from "../parts/graph_context";
 import { Link, useNavigation } from "../parts/navigation";
 import { PictureView } from "../parts/picture_view";
 import { Empty, Failure, When } from "../parts/states";
 import { Name, ShownValue } from "../parts/values";
 import { writePlace } from "../lib/place";
-import { useSchema } from "./schema";
+import { useSchema } from "../parts/use_schema";
 
 const EDGES = 50;
 
@@ -97,7 +97,7 @@ export default function EntityPage() {
             {(changes) => (
               <ol className="timeline">
                 {changes.map((change) => (
-                  <Moment key={change.commit.id} change={change} type={type} id={id} />
+                  <Moment key={`${key} ${change.commit.id}`} change={change} type={type} id={id} />
                 ))}
               </ol>
             )}

@@ -3,19 +3,24 @@
 import { useState } from "react";
 import { useAsk, useDoing } from "../api/ask";
 import { makeKey } from "../api/session";
-import type { Cleanup, Job, Repair, Schema, Snapshot } from "../api/shapes";
+import type { Cleanup, Job, Repair } from "../api/shapes";
 import { tellBytes, tellCount, tellNumber } from "../lib/formats";
 import { useGraph } from "../parts/graph_context";
 import { Link } from "../parts/navigation";
 import { Failure, Loading, When } from "../parts/states";
 
+interface TableHealth {
+  type_key: string;
+  rows: number;
+  fragments: number;
+  rows_deleted: number;
+  indexes: { property: string; kind: string; is_built: boolean; rows_uncovered: number }[];
+}
+
 export default function HealthPage() {
   const view = useGraph();
   const { client } = view.session;
-  const tables = useAsk(`tables ${view.graph} ${view.branch} ${view.round}`, async (signal) => {
-    const [snapshot, schema] = await Promise.all([client.showSnapshot({ graph: view.graph, branch: view.branch }, { signal }), client.showSchema({ graph: view.graph, branch: view.branch }, { signal })]);
-    return { snapshot: snapshot as unknown as Snapshot, schema: schema as unknown as Schema };
-  });
+  const tables = useAsk(`tables ${view.graph} ${view.branch} ${view.round}`, async (signal) => (await client.showTables({ graph: view.graph, branch: view.branch }, { signal })).tables as unknown as TableHealth[]);
   const optimized = useAsk(`optimized ${view.graph} ${view.round}`, async (signal) => {
     const told = (await client.listJobs({ graph: view.graph, kind: "optimize", state: "succeeded", limit: 1 }, { signal })) as unknown as { jobs: Job[] };
     return told.jobs[0] ?? null;
@@ -28,42 +33,58 @@ export default function HealthPage() {
       <Whole />
       <Waste />
       <When asked={tables} what="the tables">
-        {({ snapshot, schema }) => (
-          <section className="panel wide-table" aria-label="Tables" tabIndex={0}>
-            <table className="summary-table">
-              <thead>
-                <tr>
-                  <th scope="col">Table</th>
-                  <th scope="col">Rows</th>
-                  <th scope="col">Version</th>
-                  <th scope="col">Declared indexes</th>
-                </tr>
-              </thead>
-              <tbody>
-                {snapshot.datasets.map((table) => (
-                  <tr key={table.key}>
-                    <th scope="row">{table.key}</th>
-                    <td>{tellNumber(table.rows)}</td>
-                    <td>{table.version}</td>
-                    <td>
-                      <code>{indexesOf(schema, table.key) || "–"}</code>
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </section>
-        )}
+        {(found) => <Tables tables={found} />}
       </When>
       {optimized.value && <Optimized job={optimized.value} />}
     </>
   );
 }
 
-function indexesOf(schema: Schema, key: string): string {
-  const [kind, name] = key.split(":");
-  const type = (kind === "node" ? schema.catalog.nodes : schema.catalog.edges).find((item) => item.name === name);
-  return (type?.indexes ?? []).map((names) => names.join(", ")).join(" · ");
+function Tables({ tables }: { tables: TableHealth[] }) {
+  const waiting = tables.flatMap((table) => (table.rows === 0 ? [] : table.indexes.filter((index) => index.rows_uncovered > 0))).length;
+  return (
+    <section className="panel stack tight" aria-label="Tables">
+      <h2>Storage and indexes</h2>
+      <p className="quiet">
+        {waiting === 0 ? "Every index knows every row." : `${tellCount(waiting, "index does", "indexes do")} not know every row: those are found by reading them, until an Optimize (see `}
+        {waiting > 0 && <Link page="jobs">jobs</Link>}
+        {waiting > 0 && ")."}
+      </p>
+      <div className="wide-table" tabIndex={0} role="region" aria-label="Tables with their indexes">
+        <table className="summary-table">
+          <thead>
+            <tr>
+              <th scope="col">Table</th>
+              <th scope="col">Rows</th>
+              <th scope="col">Fragments</th>
+              <th scope="col">Deleted, still stored</th>
+              <th scope="col">Indexes</th>
+            </tr>
+          </thead>
+          <tbody>
+            {tables.map((table) => (
+              <tr key={table.type_key}>
+                <th scope="row">{table.type_key}</th>
+                <td>{tellNumber(table.rows)}</td>
+                <td>{tellNumber(table.fragments)}</td>
+                <td>{tellNumber(table.rows_deleted)}</td>
+                <td>
+                  <span className="chips">
+                    {table.indexes.map((index) => (
+                      <span key={`${index.property} ${index.kind}`} className={`chip ${table.rows === 0 ? "" : index.rows_uncovered === 0 ? "good" : "wait"}`}>
+                        {index.property} · {index.kind}
+                        {table.rows > 0 && (!index.is_built ? ", not built" : index.rows_uncovered > 0 ? `, without ${tellCount(index.rows_uncovered, "row")}` : "")}
+                      </span>
+                    ))}
+                  </span>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
 }
 
 interface Pending {
@@ -152,6 +173,7 @@ function Waste() {
           event.preventDefault();
           setBegun(false);
           doing.run(async () => {
+            setFound(null);
             setFound((await view.session.client.cleanGraph({ graph: view.graph, body: { keep: Number(keep), dry_run: true } })) as unknown as Cleanup);
           });
         }}

@@ -10,6 +10,7 @@ import { useGraph } from "../parts/graph_context";
 import { Empty, Failure, When } from "../parts/states";
 
 const CHIP: Record<Job["state"], string> = { queued: "wait", running: "accent", succeeded: "good", failed: "bad", cancelled: "" };
+const AGAIN_MILLISECONDS = 2_000;
 const BEGUN = [
   ["optimize", "Optimize", {}],
   ["repair", "Verify", {}],
@@ -99,27 +100,28 @@ function useFollowed(given: Job): { job: Job; progress: Progress | null } {
     const control = new AbortController();
     const { client } = view.session;
     const named = { graph: view.graph, id: given.id };
-    const follow = async () => {
-      let last = 0;
-      for (let tries = 0; tries < 20 && !control.signal.aborted; tries += 1) {
-        const answer = await client.followJob({ ...named, lastEventId: last || null }, { signal: control.signal });
-        const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
-        let rest = "";
-        for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
-          const read = readEvents(rest + part.value);
-          rest = read.rest;
-          for (const event of read.events) {
-            last = event.id ?? last;
-            if (event.name === "progress") setProgress(JSON.parse(event.data) as Progress);
-            if (event.name === "started") setJob((old) => ({ ...old, state: "running" }));
-          }
+    let last = 0;
+    const follow = async (): Promise<boolean> => {
+      const answer = await client.followJob({ ...named, lastEventId: last || null }, { signal: control.signal });
+      const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+        const read = readEvents(rest + part.value);
+        rest = read.rest;
+        for (const event of read.events) {
+          last = event.id ?? last;
+          if (event.name === "progress") setProgress(JSON.parse(event.data) as Progress);
+          if (event.name === "started") setJob((old) => ({ ...old, state: "running" }));
         }
-        const told = (await client.showJob(named, { signal: control.signal })) as unknown as Job;
-        setJob(told);
-        if (isFinal(told)) return;
       }
+      const told = (await client.showJob(named, { signal: control.signal })) as unknown as Job;
+      setJob(told);
+      return isFinal(told);
     };
-    follow().catch(() => undefined);
+    const goOn = async () => {
+      while (!control.signal.aborted && !(await follow().catch(() => false))) await new Promise((wake) => setTimeout(wake, AGAIN_MILLISECONDS));
+    };
+    void goOn();
     return () => control.abort();
   }, [given, view.graph]);
   return { job, progress };

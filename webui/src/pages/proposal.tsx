@@ -1,22 +1,19 @@
 /** One proposal: what it changes, what is said about it, and whether it can be merged now. */
 
-import { useEffect, useRef, useState } from "react";
-import { useAsk, useDoing } from "../api/ask";
-import { callRoute, makeKey } from "../api/session";
-import type { Comment, Commit, Mergeable, Properties, Proposal } from "../api/shapes";
-import { conflictKey, isAnswered, readResolutions, writeResolutions, type Answers } from "../lib/answers";
+import { useEffect, useState } from "react";
+import { useAsk } from "../api/ask";
+import type { Mergeable, Proposal } from "../api/shapes";
 import type { EntityDifference } from "../lib/differences";
-import { cutText, shortId, tellAge, tellCount, tellValue } from "../lib/formats";
-import { ChangesBetween } from "../parts/changes";
-import { Conflicts } from "../parts/conflicts";
-import { Counts } from "../parts/difference";
+import { cutText, shortId, tellAge, tellCount } from "../lib/formats";
 import { useGraph } from "../parts/graph_context";
-import { Link, useNavigation } from "../parts/navigation";
-import { Empty, Failure, When } from "../parts/states";
+import { useNavigation } from "../parts/navigation";
+import { Empty, When } from "../parts/states";
 import { ResultTable } from "../parts/table";
-import { Name } from "../parts/values";
-import { Revert } from "./commit";
-import { StateChip } from "./proposals";
+import { ChangesBetween } from "../review/changes";
+import { Conversation, Discussion } from "../review/conversation";
+import { SavedAnswers, Settling } from "../review/settling";
+import { StateChip } from "../review/state_chip";
+import { Ended, VerdictBox } from "../review/verdict_box";
 
 const LOOK_MILLISECONDS = 5_000;
 
@@ -24,39 +21,37 @@ export default function ProposalPage() {
   const view = useGraph();
   const { place } = useNavigation();
   const id = place.params.id ?? "";
-  const path = `/graphs/${encodeURIComponent(view.graph)}/proposals/${encodeURIComponent(id)}`;
-  const [round, setRound] = useState(0);
-  const asked = useAsk(`proposal ${path} ${round}`, () => callRoute<Proposal>(view.session, "GET", path));
+  const asked = useAsk(id ? `proposal ${view.graph} ${id}` : null, async (signal) => (await view.session.client.showProposal({ graph: view.graph, id }, { signal })) as unknown as Proposal);
   const [last, setLast] = useState<Proposal | null>(null);
   useEffect(() => {
-    if (asked.value) setLast(asked.value);
+    if (asked.value) setLast((old) => keepSame(old, asked.value ?? null));
   }, [asked.value]);
-  const known = asked.value ?? (last?.id === id ? last : null);
-  if (!known) return <When asked={asked} what="the proposal">{() => null}</When>;
-  return <Shown proposal={known} path={path} refresh={() => setRound((count) => count + 1)} />;
+  const known = last?.id.startsWith(id) ? last : asked.value;
+  if (!id) return <Empty title="No proposal is named">Choose one in the list of proposals.</Empty>;
+  if (!known) {
+    return (
+      <When asked={asked} what="the proposal">
+        {() => null}
+      </When>
+    );
+  }
+  return <Shown key={known.id} proposal={known} refresh={asked.again} />;
 }
 
-function Shown({ proposal, path, refresh }: { proposal: Proposal; path: string; refresh: () => void }) {
-  const view = useGraph();
-  const isOpen = proposal.state === "open";
-  const [beat, setBeat] = useState(0);
-  useEffect(() => {
-    if (!isOpen) return undefined;
-    const timer = setInterval(() => {
-      if (!document.hidden) setBeat((count) => count + 1);
-    }, LOOK_MILLISECONDS);
-    return () => clearInterval(timer);
-  }, [isOpen]);
-  const judged = useAsk(isOpen ? `mergeable ${path} ${beat} ${proposal.updated_at} ${proposal.events?.length ?? 0} ${view.round}` : null, () => callRoute<Mergeable>(view.session, "GET", `${path}/mergeable`));
-  const [mergeable, setMergeable] = useState<Mergeable | null>(null);
-  useEffect(() => {
-    if (judged.value) setMergeable((old) => (JSON.stringify(old) === JSON.stringify(judged.value) ? old : (judged.value ?? null)));
-  }, [judged.value]);
+/** What is the same as before stays the very object, so that nothing is drawn again for it. */
+function keepSame<T>(old: T | null, fresh: T | null): T | null {
+  return JSON.stringify(old) === JSON.stringify(fresh) ? old : fresh;
+}
 
-  const from = proposal.base_commit ?? proposal.target_commit;
-  const to = proposal.source_commit;
-  const general = proposal.comments.filter((comment) => !comment.entity);
-  const under = (entity: EntityDifference) => <Discussion entity={entity} comments={proposal.comments.filter((comment) => comment.entity?.type === entity.type && comment.entity.id === entity.id)} path={path} refresh={refresh} />;
+function Shown({ proposal, refresh }: { proposal: Proposal; refresh: () => void }) {
+  const isOpen = proposal.state === "open";
+  const { mergeable, lost, again } = useJudged(proposal, refresh);
+  const now = { from: proposal.base_commit ?? proposal.target_commit, to: proposal.source_commit };
+  const [seen, setSeen] = useState(now);
+  const hasMoved = isOpen && now.to !== null && now.to !== seen.to;
+  const { from, to } = isOpen ? seen : now;
+  const talk = { proposal, seen: to, refresh };
+  const under = (entity: EntityDifference) => <Discussion entity={entity} {...talk} />;
   return (
     <>
       <div className="head">
@@ -74,210 +69,58 @@ function Shown({ proposal, path, refresh }: { proposal: Proposal; path: string; 
           <bdi>{cutText(proposal.description, 4000)}</bdi>
         </p>
       )}
-      {isOpen ? (
-        judged.error !== undefined && !mergeable ? (
-          <Failure error={judged.error} again={judged.again} />
-        ) : (
-          <MergeBox proposal={proposal} mergeable={mergeable} path={path} refresh={refresh} />
-        )
-      ) : (
-        <Ended proposal={proposal} path={path} refresh={refresh} />
+      {hasMoved && (
+        <div className="notice forbidden" role="status">
+          <p>
+            <bdi>{proposal.source}</bdi> says something else by now: it was <code>{shortId(seen.to ?? "")}</code> when you began to look, and is <code>{shortId(now.to ?? "")}</code>. What you looked at is below; only what you have looked at can be approved or merged.
+          </p>
+          <button onClick={() => setSeen(now)}>Show what it says now</button>
+        </div>
       )}
-      {isOpen && mergeable && mergeable.conflicts.length > 0 && <Settling proposal={proposal} mergeable={mergeable} path={path} refresh={refresh} />}
-      {isOpen && proposal.resolutions.length > 0 && <SavedAnswers proposal={proposal} path={path} refresh={refresh} />}
+      {isOpen ? (
+        <VerdictBox
+          proposal={proposal}
+          mergeable={mergeable}
+          seen={to}
+          lost={lost}
+          refresh={() => {
+            refresh();
+            again();
+          }}
+        />
+      ) : (
+        <Ended proposal={proposal} refresh={refresh} />
+      )}
+      {isOpen && mergeable && mergeable.conflicts.length > 0 && <Settling proposal={proposal} mergeable={mergeable} refresh={refresh} />}
+      {isOpen && proposal.resolutions.length > 0 && <SavedAnswers proposal={proposal} refresh={refresh} />}
       {mergeable && mergeable.checks.length > 0 && <Checks checks={mergeable.checks} />}
       {from && to ? <ChangesBetween from={from} to={to} under={under} /> : <Empty title="Its branch is gone" />}
-      <section className="stack tight" aria-label="Conversation">
-        <h2>Conversation</h2>
-        {general.map((comment) => (
-          <Said key={comment.id} comment={comment} />
-        ))}
-        {proposal.approvals.map((approval) => (
-          <p key={`${approval.actor} ${approval.at}`} className="quiet">
-            <span className={`chip ${approval.is_current ? "good" : ""}`}>{approval.is_current ? "approved" : "approved, before it changed"}</span> <bdi>{approval.actor}</bdi> · {tellAge(approval.at, Date.now())} · <code>{shortId(approval.commit)}</code> <bdi>{cutText(approval.text ?? "", 2000)}</bdi>
-          </p>
-        ))}
-        {(proposal.changes_requested ?? []).map((request) => (
-          <p key={`${request.actor} ${request.at}`} className="quiet">
-            <span className={`chip ${request.is_current ? "wait" : ""}`}>{request.is_current ? "asks for changes" : "asked for changes, before it changed"}</span> <bdi>{request.actor}</bdi> · {tellAge(request.at, Date.now())} <bdi>{cutText(request.text ?? "", 2000)}</bdi>
-          </p>
-        ))}
-        <CommentForm path={path} refresh={refresh} label="Comment" />
-      </section>
+      <Conversation {...talk} />
     </>
   );
 }
 
-function Ended({ proposal, path, refresh }: { proposal: Proposal; path: string; refresh: () => void }) {
+/** Whether the proposal can be merged, asked again a while after each answer, with what others have said meanwhile. */
+function useJudged(proposal: Proposal, refresh: () => void): { mergeable: Mergeable | null; lost: unknown; again: () => void } {
   const view = useGraph();
-  const doing = useDoing();
-  const merged = proposal.merged_commit;
-  const commit = useAsk(merged ? `merged ${view.graph} ${merged}` : null, async (signal) => (await view.session.client.showCommit({ graph: view.graph, commit: merged ?? "" }, { signal })) as unknown as Commit);
-  return (
-    <div className={`mergebox ${merged ? "good" : ""}`}>
-      {merged ? (
-        <>
-          <p>
-            <strong>Merged</strong> as{" "}
-            <Link page="commit" params={{ id: merged }}>
-              <code>{shortId(merged)}</code>
-            </Link>
-          </p>
-          {commit.value && <Revert commit={commit.value} />}
-        </>
-      ) : (
-        <div className="actions">
-          <strong>Closed</strong>
-          <button
-            disabled={doing.isBusy}
-            onClick={() =>
-              doing.run(async () => {
-                await callRoute(view.session, "POST", `${path}/reopen`, {});
-                refresh();
-              })
-            }
-          >
-            Reopen
-          </button>
-        </div>
-      )}
-      {doing.error !== undefined && <Failure error={doing.error} />}
-    </div>
-  );
-}
-
-function MergeBox({ proposal, mergeable, path, refresh }: { proposal: Proposal; mergeable: Mergeable | null; path: string; refresh: () => void }) {
-  const view = useGraph();
-  const doing = useDoing();
-  const [text, setText] = useState("");
-  const act = (what: string, body: Record<string, unknown>, headers: Record<string, string> = {}) =>
-    doing.run(async () => {
-      await callRoute(view.session, "POST", `${path}/${what}`, body, headers);
-      setText("");
-      refresh();
-      if (what === "merge") view.refresh();
-    });
-  const counts = Object.values(mergeable?.counts ?? {}).reduce((sum, item) => ({ insert: sum.insert + item.inserted, update: sum.update + item.updated, delete: sum.delete + item.deleted }), { insert: 0, update: 0, delete: 0 });
-  return (
-    <section className={`mergebox ${mergeable === null ? "" : mergeable.mergeable ? "good" : "bad"}`} aria-label="Merge">
-      <div className="head">
-        <strong role="status">{mergeable === null ? "Looking whether this can be merged …" : mergeable.mergeable ? "This can be merged" : "This cannot be merged yet"}</strong>
-        <Counts counts={counts} />
-      </div>
-      {mergeable && mergeable.reasons.length > 0 && (
-        <ul className="reasons">
-          {mergeable.reasons.map((reason, at) => (
-            <li key={at}>
-              <span className="op delete" aria-hidden="true">
-                !
-              </span>
-              <bdi>{cutText(reason.message, 400)}</bdi>
-            </li>
-          ))}
-        </ul>
-      )}
-      {!view.isReadOnly && (
-        <div className="actions">
-          <input className="grow" aria-label="What you say to it" placeholder="What you say to it" value={text} onChange={(event) => setText(event.target.value)} />
-          <button disabled={doing.isBusy} onClick={() => act("approve", { commit: proposal.source_commit, text })}>
-            Approve
-          </button>
-          <button disabled={doing.isBusy || text === ""} onClick={() => act("request-changes", { text })}>
-            Ask for changes
-          </button>
-          <button disabled={doing.isBusy} className="danger" onClick={() => act("close", { text })}>
-            Close
-          </button>
-          <button className="primary" disabled={doing.isBusy || !mergeable?.mergeable} onClick={() => act("merge", {}, { "Idempotency-Key": makeKey() })}>
-            Merge
-          </button>
-        </div>
-      )}
-      {doing.error !== undefined && <Failure error={doing.error} />}
-    </section>
-  );
-}
-
-function Settling({ proposal, mergeable, path, refresh }: { proposal: Proposal; mergeable: Mergeable; path: string; refresh: () => void }) {
-  const view = useGraph();
-  const [answers, setAnswers] = useState<Answers>(() => readResolutions(mergeable.conflicts, proposal.resolutions));
-  const [isSaved, setSaved] = useState(true);
-  const all = useRef(mergeable.conflicts);
-  const doing = useDoing();
+  const isOpen = proposal.state === "open";
+  const key = `mergeable ${view.graph} ${proposal.id} ${proposal.updated_at} ${proposal.events?.length ?? 0} ${view.round}`;
+  const judged = useAsk(isOpen ? key : null, async (signal) => (await view.session.client.judgeProposal({ graph: view.graph, id: proposal.id }, { signal })) as unknown as Mergeable);
+  const [mergeable, setMergeable] = useState<Mergeable | null>(null);
   useEffect(() => {
-    all.current = mergeable.conflicts;
-    setAnswers((old) => ({ ...readResolutions(mergeable.conflicts, proposal.resolutions), ...old }));
-  }, [mergeable.conflicts, proposal.resolutions]);
-  const settled = mergeable.conflicts.filter((conflict) => isAnswered(conflict, answers[conflictKey(conflict)])).length;
-  return (
-    <>
-      <Conflicts
-        conflicts={mergeable.conflicts}
-        answers={answers}
-        change={(next) => {
-          setAnswers(next);
-          setSaved(false);
-        }}
-        names={{ ours: proposal.into, theirs: proposal.source, base: "before" }}
-        commits={{ ours: proposal.target_commit ?? "main", theirs: proposal.source_commit ?? "main" }}
-      />
-      <div className="actions">
-        <button
-          className="primary"
-          disabled={doing.isBusy || isSaved || settled === 0}
-          onClick={() =>
-            doing.run(async () => {
-              await callRoute(view.session, "PUT", `${path}/resolutions`, { resolutions: writeResolutions(mergeable.conflicts, answers) });
-              setSaved(true);
-              refresh();
-            })
-          }
-        >
-          Save {tellCount(settled, "answer")}
-        </button>
-        <span className="quiet" role="status">
-          What is saved waits for you, whenever you come back.
-        </span>
-      </div>
-      {doing.error !== undefined && <Failure error={doing.error} />}
-    </>
-  );
-}
-
-/** Answers that the server keeps: each can be taken back, which opens its conflict again. */
-function SavedAnswers({ proposal, path, refresh }: { proposal: Proposal; path: string; refresh: () => void }) {
-  const view = useGraph();
-  const doing = useDoing();
-  return (
-    <details className="difference">
-      <summary>
-        <span className="chip good">{tellCount(proposal.resolutions.length, "saved answer")}</span>
-      </summary>
-      <ul className="list inset">
-        {proposal.resolutions.map((answer, at) => (
-          <li key={at} className="row proposal">
-            <span>
-              <span className="quiet">{String(answer.type_name ?? "every type")}</span> <Name text={String(answer.entity_id ?? "every one")} /> <span className="quiet">takes {answer.take === "custom" ? tellValue((answer.image as { properties?: Properties } | null)?.properties ?? null, 200) : String(answer.take)}</span>
-            </span>
-            {!view.isReadOnly && (
-              <button
-                disabled={doing.isBusy}
-                onClick={() =>
-                  doing.run(async () => {
-                    await callRoute(view.session, "PUT", `${path}/resolutions`, { resolutions: proposal.resolutions.filter((_, other) => other !== at), replace: true });
-                    refresh();
-                  })
-                }
-              >
-                Take back
-              </button>
-            )}
-          </li>
-        ))}
-      </ul>
-      {doing.error !== undefined && <Failure error={doing.error} />}
-    </details>
-  );
+    if (judged.value) setMergeable((old) => keepSame(old, judged.value ?? null));
+  }, [judged.value]);
+  useEffect(() => {
+    if (judged.value === undefined && judged.error === undefined) return undefined;
+    const timer = setInterval(() => {
+      if (document.hidden) return;
+      clearInterval(timer);
+      refresh();
+      judged.again();
+    }, LOOK_MILLISECONDS);
+    return () => clearInterval(timer);
+  }, [judged.value, judged.error, judged.again, refresh]);
+  return { mergeable, lost: judged.error, again: judged.again };
 }
 
 function Checks({ checks }: { checks: Mergeable["checks"] }) {
@@ -304,88 +147,5 @@ function Checks({ checks }: { checks: Mergeable["checks"] }) {
         );
       })}
     </section>
-  );
-}
-
-function Said({ comment }: { comment: Comment }) {
-  return (
-    <div className="comment">
-      <p className="by">
-        <bdi>{comment.actor ?? "nobody"}</bdi> · {tellAge(comment.at, Date.now())}
-        {comment.entity?.property && (
-          <>
-            {" on "}
-            <code>{comment.entity.property}</code>
-          </>
-        )}
-      </p>
-      <p className="text">
-        <bdi>{cutText(comment.text, 8000)}</bdi>
-      </p>
-    </div>
-  );
-}
-
-function Discussion({ entity, comments, path, refresh }: { entity: EntityDifference; comments: Comment[]; path: string; refresh: () => void }) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <div className="nothing">
-      {comments.map((comment) => (
-        <Said key={comment.id} comment={comment} />
-      ))}
-      {isOpen ? (
-        <CommentForm
-          path={path}
-          entity={entity}
-          label={`Comment on ${cutText(entity.id, 40)}`}
-          refresh={() => {
-            setOpen(false);
-            refresh();
-          }}
-        />
-      ) : (
-        <button className="link" onClick={() => setOpen(true)}>
-          Comment
-        </button>
-      )}
-    </div>
-  );
-}
-
-function CommentForm({ path, entity, label, refresh }: { path: string; entity?: EntityDifference; label: string; refresh: () => void }) {
-  const view = useGraph();
-  const [text, setText] = useState("");
-  const [property, setProperty] = useState("");
-  const doing = useDoing();
-  if (view.isReadOnly) return null;
-  return (
-    <form
-      className="stack tight"
-      onSubmit={(event) => {
-        event.preventDefault();
-        doing.run(async () => {
-          const about = entity ? { entity: { type: entity.type, id: entity.id, ...(property ? { property } : {}) } } : {};
-          await callRoute(view.session, "POST", `${path}/comments`, { text, ...about });
-          setText("");
-          refresh();
-        });
-      }}
-    >
-      <textarea aria-label={label} value={text} onChange={(event) => setText(event.target.value)} />
-      <div className="actions">
-        {entity && entity.properties.length > 0 && (
-          <select aria-label="About a property" value={property} onChange={(event) => setProperty(event.target.value)}>
-            <option value="">about all of it</option>
-            {entity.properties.map((row) => (
-              <option key={row.name}>{row.name}</option>
-            ))}
-          </select>
-        )}
-        <button type="submit" disabled={text.trim() === "" || doing.isBusy}>
-          Say it
-        </button>
-      </div>
-      {doing.error !== undefined && <Failure error={doing.error} />}
-    </form>
   );
 }

@@ -1,35 +1,19 @@
 /** The schema as a graph: types with their properties, rules and counts, and the edges between them. */
 
-import { useMemo, useState, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useAsk } from "../api/ask";
 import type { EdgeType, NodeType, Schema, Snapshot } from "../api/shapes";
-import { cutText, tellCount, tellNumber } from "../lib/formats";
-import { HEAD, laySchema, MOST_ROWS, ROW, tellCardinality, tellPath, tellRules, tellType } from "../lib/schema_layout";
-import { target, useGraph } from "../parts/graph_context";
+import { clipText, tellCount, tellNumber } from "../lib/formats";
+import { sampleQuery } from "../lib/query_text";
+import { HEAD, laySchema, MOST_LABEL, MOST_ROWS, ROW, tellCardinality, tellPath, tellRules, tellType, widthOf } from "../lib/schema_layout";
+import { useGraph } from "../parts/graph_context";
 import { Link } from "../parts/navigation";
+import { useNarrow } from "../parts/narrow";
 import { Empty, When } from "../parts/states";
+import { useSchema } from "../parts/use_schema";
 
-const NARROW = "(max-width: 700px)";
-
-export function useNarrow(): boolean {
-  return useSyncExternalStore(
-    (changed) => {
-      const media = matchMedia(NARROW);
-      media.addEventListener("change", changed);
-      return () => media.removeEventListener("change", changed);
-    },
-    () => matchMedia(NARROW).matches,
-  );
-}
-
-export function useSchema(key = "") {
-  const view = useGraph();
-  const where = target(view);
-  return useAsk(`schema ${view.graph} ${view.branch} ${view.at} ${view.round} ${key}`, async (signal) => {
-    const told = await view.session.client.showSchema({ graph: view.graph, ...where }, { signal });
-    return told as unknown as Schema;
-  });
-}
+/** Where there are more types than this, one looks for them by name. */
+const MANY = 20;
 
 export default function SchemaPage() {
   const view = useGraph();
@@ -94,6 +78,10 @@ interface Given {
 function Drawing({ schema, rows, chosen, choose }: Given) {
   const isNarrow = useNarrow();
   const drawing = useMemo(() => laySchema(schema.catalog, isNarrow), [schema, isNarrow]);
+  const svg = useRef<SVGSVGElement>(null);
+  useEffect(() => {
+    if (chosen !== null) svg.current?.querySelector(".chosen")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [chosen]);
   const pick = (key: string) => ({
     tabIndex: 0,
     role: "button",
@@ -107,7 +95,7 @@ function Drawing({ schema, rows, chosen, choose }: Given) {
   });
   return (
     <div className="panel canvas" tabIndex={0} role="region" aria-label="Types and the edges between them">
-      <svg className="schema" viewBox={`0 0 ${drawing.width} ${drawing.height}`} width={drawing.width} height={drawing.height}>
+      <svg ref={svg} className="schema" viewBox={`0 0 ${drawing.width} ${drawing.height}`} width={drawing.width} height={drawing.height}>
         <defs>
           <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto-start-reverse">
             <path d="M0 0.5 7 4 0 7.5z" />
@@ -121,9 +109,9 @@ function Drawing({ schema, rows, chosen, choose }: Given) {
             <g key={key} className={chosen === key ? "arrow chosen" : "arrow"}>
               <path className="hit" d={tellPath(arrow.points)} {...pick(key)} aria-label={`Edge type ${arrow.type.name}, ${arrow.type.source} to ${arrow.type.target}`} />
               <path className="line" d={tellPath(arrow.points)} markerEnd="url(#arrow)" />
-              <rect x={arrow.label.x - arrow.type.name.length * 3.6 - 8} y={arrow.label.y - 16} width={arrow.type.name.length * 7.2 + 16} height={count === undefined ? 20 : 34} rx="6" />
+              <rect x={arrow.label.x - widthOf(arrow.type) / 2} y={arrow.label.y - 16} width={widthOf(arrow.type)} height={count === undefined ? 20 : 34} rx="6" />
               <text x={arrow.label.x} y={arrow.label.y - 1}>
-                {cutText(arrow.type.name, 30)}
+                {clipText(arrow.type.name, MOST_LABEL)}
               </text>
               {count !== undefined && (
                 <text className="count" x={arrow.label.x} y={arrow.label.y + 13}>
@@ -142,7 +130,7 @@ function Drawing({ schema, rows, chosen, choose }: Given) {
               <rect className="hit" width={box.width} height={box.height} rx="10" {...pick(key)} aria-label={`Node type ${box.type.name}${count === undefined ? "" : `, ${count} nodes`}`} />
               <rect width={box.width} height={box.height} rx="10" />
               <text className="title" x="14" y="22">
-                {cutText(box.type.name, 22)}
+                {clipText(box.type.name, 19)}
               </text>
               {count !== undefined && (
                 <text className="count" x={box.width - 14} y="22">
@@ -153,10 +141,10 @@ function Drawing({ schema, rows, chosen, choose }: Given) {
               {box.type.properties.slice(0, MOST_ROWS).map((property, at) => (
                 <g key={property.id} transform={`translate(0,${HEAD + 18 + at * ROW})`}>
                   <text className={box.type.key?.includes(property.name) ? "property key" : "property"} x="14">
-                    {cutText(property.name, 16)}
+                    {clipText(property.name, 16)}
                   </text>
                   <text className="kind" x={box.width - 14}>
-                    {cutText(tellType(property.type), 15).replace(/ \(.*/, "")}
+                    {clipText(tellType(property.type), 13)}
                   </text>
                 </g>
               ))}
@@ -217,7 +205,7 @@ function Details({ schema, rows, chosen, choose }: Given) {
           </div>
         ))}
       </dl>
-      <Link className="button" page="query" params={{ q: sampleQuery(type, edge, schema) }}>
+      <Link className="button" page="query" params={{ q: sampleQuery(type, edge) }}>
         Look at some
       </Link>
     </aside>
@@ -225,13 +213,16 @@ function Details({ schema, rows, chosen, choose }: Given) {
 }
 
 function AllTypes({ schema, rows, choose }: Given) {
+  const [wanted, setWanted] = useState("");
+  const fits = (type: NodeType) => type.name.toLowerCase().includes(wanted.toLowerCase());
   return (
     <aside className="panel details" aria-label="All types">
+      {schema.catalog.nodes.length + schema.catalog.edges.length > MANY && <input type="search" aria-label="Find a type" placeholder="Find a type" value={wanted} onChange={(event) => setWanted(event.target.value)} />}
       {(["node", "edge"] as const).map((kind) => (
         <section key={kind}>
           <h2>{kind === "node" ? "Nodes" : "Edges"}</h2>
           <ul className="list">
-            {(kind === "node" ? schema.catalog.nodes : schema.catalog.edges).map((type) => (
+            {(kind === "node" ? schema.catalog.nodes : schema.catalog.edges).filter(fits).map((type) => (
               <li key={type.name}>
                 <button className="row" onClick={() => choose(`${kind}:${type.name}`)}>
                   <span className="clip">{type.name}</span>
@@ -244,10 +235,4 @@ function AllTypes({ schema, rows, choose }: Given) {
       ))}
     </aside>
   );
-}
-
-export function sampleQuery(type: NodeType, edge: EdgeType | null, _: Schema): string {
-  if (!edge) return `query some() {\n  match { $n: ${type.name} }\n  return { entity($n) }\n  limit 50\n}`;
-  const name = edge.name.charAt(0).toLowerCase() + edge.name.slice(1);
-  return `query some() {\n  match {\n    $a: ${edge.source}\n    $a $e:${name} $b\n  }\n  return { entity($a), entity($e), entity($b) }\n  limit 50\n}`;
 }

@@ -4,10 +4,12 @@ import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } fro
 import type { Places } from "../lib/force";
 import { cutPicture, describePicture, MOST_DRAWN, type Mark, type Picture, type PictureEdge, type PictureNode } from "../lib/picture";
 import { tellCount } from "../lib/formats";
+import { useNarrow } from "./narrow";
 import { Loading } from "./states";
 
 const Large = lazy(() => import("./large_picture"));
 const MOST_SMALL = 160;
+const FEW = 8;
 const UNIT = 104;
 const RADIUS = 15;
 const HUES = 8;
@@ -109,7 +111,8 @@ interface Box {
 function Small({ laid, types, chosen, choose }: { laid: { picture: Picture; places: Places }; types: string[]; chosen: string | null; choose: (node: PictureNode | null) => void }) {
   const { picture, places } = laid;
   const svg = useRef<SVGSVGElement>(null);
-  const fitted = useMemo(() => fitBox(Object.values(places)), [places]);
+  const isNarrow = useNarrow();
+  const fitted = useMemo(() => fitBox(Object.values(places), isNarrow), [places, isNarrow]);
   const [box, setBox] = useState<Box>(fitted);
   useEffect(() => setBox(fitted), [fitted]);
   const at = useCallback((key: string) => [(places[key]?.[0] ?? 0) * UNIT, (places[key]?.[1] ?? 0) * UNIT] as const, [places]);
@@ -135,7 +138,7 @@ function Small({ laid, types, chosen, choose }: { laid: { picture: Picture; plac
   }, [zoom]);
 
   return (
-    <div className="drawing">
+    <div className={picture.nodes.size <= FEW ? "drawing few" : "drawing"}>
       <svg
         ref={svg}
         role="group"
@@ -226,13 +229,13 @@ function Small({ laid, types, chosen, choose }: { laid: { picture: Picture; plac
 
 const SIGNS: Record<Mark, string> = { insert: "+", update: "~", delete: "−", blocked: "!", context: "" };
 
-function fitBox(places: [number, number][]): Box {
+function fitBox(places: [number, number][], isNarrow: boolean): Box {
   const xs = places.map((place) => place[0] * UNIT);
   const ys = places.map((place) => place[1] * UNIT);
   const [left, right] = [Math.min(0, ...xs) - 90, Math.max(0, ...xs) + 90];
   const [top, bottom] = [Math.min(0, ...ys) - 50, Math.max(0, ...ys) + 60];
-  const width = Math.max(820, right - left);
-  const height = Math.max(420, bottom - top);
+  const width = Math.max(isNarrow ? 380 : 820, right - left);
+  const height = Math.max(isNarrow ? 240 : 300, bottom - top);
   return { x: (left + right - width) / 2, y: (top + bottom - height) / 2, width, height };
 }
 

@@ -1,7 +1,7 @@
 /** The frame of every page: the graph, where one may go, what is looked at, and who one is. */
 
 import { useState, type ReactNode } from "react";
-import { keepToken } from "../api/session";
+import { leave } from "../api/session";
 import { useGraph } from "./graph_context";
 import { Link, useNavigation } from "./navigation";
 import { ThemeButton } from "./theme";
@@ -57,10 +57,7 @@ export function Shell({ graphs, children }: { graphs: string[]; children: ReactN
         {view.session.token !== null && (
           <button
             className="plain"
-            onClick={() => {
-              keepToken(null);
-              location.assign("/");
-            }}
+            onClick={leave}
           >
             Log out
           </button>

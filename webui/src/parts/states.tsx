@@ -1,7 +1,7 @@
 /** What stands where there is nothing to show: yet, at all, by failure, or because it is not allowed. */
 
 import type { ReactNode } from "react";
-import { OmniGraphError } from "../api/session";
+import { OmniGraphError, Unreachable } from "../api/session";
 
 export function Loading({ what }: { what: string }) {
   return (
@@ -22,10 +22,10 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 }
 
 /** An error where it belongs, with its code, and a way on. */
-export function Failure({ error, again }: { error: unknown; again?: () => void }) {
+export function Failure({ error, again, what = "Try again" }: { error: unknown; again?: () => void; what?: string }) {
   const told = error instanceof OmniGraphError ? error : null;
   const isForbidden = told?.status === 403;
-  const title = isForbidden ? "You may not see or do this" : told ? "The server refused" : "The server cannot be reached";
+  const title = isForbidden ? "You may not see or do this" : told ? (told.status >= 500 ? "The server failed" : "The server refused") : error instanceof Unreachable ? "The server cannot be reached" : "This could not be done";
   const text = error instanceof Error ? error.message : String(error);
   return (
     <div className={`notice ${isForbidden ? "forbidden" : "failed"}`} role="alert">
@@ -37,7 +37,7 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
         {told && <code>{told.code}</code>}
         {again && !isForbidden && (
           <button className="link" onClick={again}>
-            Try again
+            {what}
           </button>
         )}
       </p>

@@ -8,12 +8,14 @@ import { writePlace } from "../lib/place";
 import { useGraph } from "./graph_context";
 import { useNavigation } from "./navigation";
 
+const MOST = 500;
+
 export function TimePicker() {
   const view = useGraph();
   const { place, go } = useNavigation();
   const { client } = view.session;
   const commits = useAsk(`commits ${view.graph} ${view.branch} ${view.round}`, async (signal) => {
-    const told = await client.listCommits({ graph: view.graph, branch: view.branch, limit: 500 }, { signal });
+    const told = await client.listCommits({ graph: view.graph, branch: view.branch, limit: MOST }, { signal });
     return (told.commits as unknown as Commit[]).toReversed();
   });
   const tags = useAsk(`tags ${view.graph} ${view.round}`, async (signal) => {
@@ -26,13 +28,16 @@ export function TimePicker() {
   const position = view.at === null ? list.length - 1 : found;
   const [drawn, setDrawn] = useState<number | null>(null);
   useEffect(() => setDrawn(null), [view.at, view.branch]);
-  const shown = drawn ?? Math.max(0, position);
-  const commit = list[shown];
+  const isAside = view.at !== null && commits.value !== undefined && tags.value !== undefined && found < 0;
+  const aside = useAsk(isAside ? `commit ${view.graph} ${named}` : null, async (signal) => (await client.showCommit({ graph: view.graph, commit: named ?? "" }, { signal })) as unknown as Commit);
+  const shown = drawn ?? (isAside ? 0 : Math.max(0, position));
+  const commit = isAside && drawn === null ? aside.value : list[shown];
 
   const show = (params: Record<string, string | null>) => go(writePlace({ graph: view.graph, page: place.page, params: { ...place.params, ...params } }));
   const settle = (index: number) => {
+    if (drawn === null) return;
     const chosen = list[index];
-    if (chosen && index !== position) show({ at: index === list.length - 1 ? null : chosen.id });
+    if (chosen && (index !== position || isAside)) show({ at: index === list.length - 1 ? null : chosen.id });
   };
 
   return (

@@ -10,6 +10,7 @@ from omnigraph.base.errors import MergeConflicts, NotMergeable, OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.plain import to_full_object
+from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.merge.run import Merge, run_merge
 from omnigraph.graph.proposals.demands import demands_on, find_reasons, gone_reasons
@@ -35,8 +36,9 @@ def merge_proposal(
     run_checks: RunChecks,
     approvals_by_policy: int = 0,
     and_delete: Callable[[str, BranchState], None] | None = None,
+    seen: CommitRecord | None = None,
 ) -> Merge:
-    """Merge a proposal; one that is merged already answers with its commit."""
+    """Merge a proposal, only as it was `seen`; one that is merged already answers with its commit."""
     settle_abandoned(context.core.truth, context.core.settings)
     with ExitStack() as flight:
         begun = _begin(context, id, request, approvals_by_policy, flight)
@@ -44,7 +46,12 @@ def merge_proposal(
             return begun
         facts, key = fold(begun.read.stored), begun.key
         work = ProposalMerge(
-            context.core, facts, run_checks, approvals_by_policy, lambda: _still_merging(context, id, key)
+            context.core,
+            facts,
+            run_checks,
+            approvals_by_policy,
+            lambda: _still_merging(context, id, key),
+            seen,
         )
         merged = _merge(context, begun, work, replace(request, key=key, proposal=id))
     if and_delete is None:

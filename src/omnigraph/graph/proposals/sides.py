@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from omnigraph.base.errors import BranchGone, HistoricalVersionReclaimed, NotFound
+from omnigraph.base.errors import BranchGone, HistoricalVersionReclaimed, NotFound, PreconditionFailed
 from omnigraph.graph.manifest.lineage import list_involved
 from omnigraph.graph.manifest.merge_base import list_apart, merge_base
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
@@ -23,6 +23,17 @@ class ProposalSides:
 def look_at_sides(truth: Truth, facts: ProposalFacts) -> ProposalSides:
     """Return the newest states of the branches of a proposal."""
     return ProposalSides(_find(truth, facts.source), _find(truth, facts.into))
+
+
+def refuse_unseen(source: str, head: CommitRecord, seen: CommitRecord) -> None:
+    """Raise `PreconditionFailed` when a source says something else than what was looked at."""
+    if seen.content != head.content:
+        raise PreconditionFailed(
+            f"branch {source!r} is at commit {head.commit}, not at {seen.commit} any more: look again",
+            branch=source,
+            expected=seen.commit,
+            actual=head.commit,
+        )
 
 
 def _find(truth: Truth, branch: str) -> BranchState | None:

@@ -17,7 +17,7 @@ from omnigraph.graph.opening import Core
 from omnigraph.graph.proposals.demands import Demands, demands_on, find_reasons
 from omnigraph.graph.proposals.fold import ProposalFacts
 from omnigraph.graph.proposals.model import CheckResult, Reason
-from omnigraph.graph.proposals.sides import involved_in
+from omnigraph.graph.proposals.sides import involved_in, refuse_unseen
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.write.write_state import WriteBase
 
@@ -35,6 +35,7 @@ class ProposalMerge(MergeWork):
         run_checks: RunChecks,
         approvals_by_policy: int = 0,
         read_anew: Callable[[], ProposalFacts] | None = None,
+        seen: CommitRecord | None = None,
     ) -> None:
         super().__init__(
             core,
@@ -45,7 +46,7 @@ class ProposalMerge(MergeWork):
             options_of(facts),
         )
         self._facts, self._run_checks, self._read_anew = facts, run_checks, read_anew
-        self._approvals_by_policy = approvals_by_policy
+        self._approvals_by_policy, self._seen = approvals_by_policy, seen
         self.source_state: BranchState
         """What is merged."""
         self._theirs: CommitRecord | None = None
@@ -57,6 +58,8 @@ class ProposalMerge(MergeWork):
     def _fix_source(self) -> Choose:
         self.source_state = self._core.truth.state(self._facts.source)
         theirs = self._theirs = self.source_state.head
+        if self._seen is not None:
+            refuse_unseen(self._facts.source, theirs, self._seen)
         return lambda ours: Sides(merge_base(self._core.truth.chains, ours, theirs), ours, theirs)
 
     def apply(self, base: WriteBase) -> None:

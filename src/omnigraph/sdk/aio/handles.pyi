@@ -789,11 +789,13 @@ class AsyncProposals:
         message: str | None = None,
         metadata: Mapping[str, str] | None = None,
         delete_branch: bool = False,
+        commit: str | None = None,
     ) -> Merge:
         """Merge a proposal that meets what its target demands, as one commit that names it.
 
-        What cannot be merged is `NotMergeable`, with reasons, or `MergeConflicts`. A proposal that is merged
-        already answers with its commit."""
+        What cannot be merged is `NotMergeable`, with reasons, or `MergeConflicts`. With `commit` nothing is
+        merged when the source says something else than this. A proposal that is merged already answers with
+        its commit."""
         ...
 
     async def mergeable(self, id: str) -> Mergeability:

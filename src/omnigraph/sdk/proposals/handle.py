@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.choices import MergeStrategy
-from omnigraph.base.errors import BadInput, PolicyDenied, PreconditionFailed
+from omnigraph.base.errors import BadInput, PolicyDenied
 from omnigraph.base.ids import new_commit_id, new_ulid
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.manifest.record import CommitRecord, storable, storable_metadata
@@ -25,7 +25,7 @@ from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.judge import judge_proposal
 from omnigraph.graph.proposals.merge import merge_proposal
 from omnigraph.graph.proposals.model import Mergeability, Proposal, ProposalPage
-from omnigraph.graph.proposals.sides import involved_in
+from omnigraph.graph.proposals.sides import involved_in, refuse_unseen
 from omnigraph.graph.proposals.stored import ProposalContext, no_proposal
 from omnigraph.graph.proposals.verbs import (
     add_event,
@@ -219,11 +219,13 @@ class Proposals:
         message: str | None = None,
         metadata: Mapping[str, str] | None = None,
         delete_branch: bool = False,
+        commit: str | None = None,
     ) -> Merge:
         """Merge a proposal that meets what its target demands, as one commit that names it.
 
-        What cannot be merged is `NotMergeable`, with reasons, or `MergeConflicts`. A proposal that is merged
-        already answers with its commit.
+        What cannot be merged is `NotMergeable`, with reasons, or `MergeConflicts`. With `commit` nothing is
+        merged when the source says something else than this. A proposal that is merged already answers with
+        its commit.
         """
         self._internals.check_sees_all("a merge of a proposal")
         context, id = self._find(id, writes=True)
@@ -233,7 +235,8 @@ class Proposals:
         request = self._internals.make_request(facts.into, said, False, metadata=metadata)
         needed = self._demanded_by_policy(facts.into)
         done = self._internals.delete_branch if delete_branch else None
-        return merge_proposal(context, id, request, self._run_checks, needed, done)
+        seen = None if commit is None or facts.merged is not None else self._graph.find(commit)
+        return merge_proposal(context, id, request, self._run_checks, needed, done, seen)
 
     def close(self, id: str, text: str = "") -> Proposal:
         """Close a proposal without merging it; `reopen` takes that back."""
@@ -309,14 +312,7 @@ class Proposals:
         head = self._internals.core.truth.state(facts.source).head
         if commit is None:
             return head
-        seen = self._graph.find(commit)
-        if seen.content != head.content:
-            raise PreconditionFailed(
-                f"branch {facts.source!r} is at commit {head.commit}, not at {commit} any more: look again",
-                branch=facts.source,
-                expected=commit,
-                actual=head.commit,
-            )
+        refuse_unseen(facts.source, head, self._graph.find(commit))
         return head
 
     def _commit_of(self, facts: ProposalFacts) -> str | None:

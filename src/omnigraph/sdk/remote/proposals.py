@@ -96,12 +96,14 @@ class RemoteProposals:
         message: str | None = None,
         metadata: Mapping[str, str] | None = None,
         delete_branch: bool = False,
+        commit: str | None = None,
     ) -> Merge:
         """Merge a proposal that meets what its target demands, as one commit that names it."""
         body = {
             "message": message,
             "metadata": None if metadata is None else dict(metadata),
             "delete_branch": delete_branch,
+            "commit": commit,
         }
         return decode(Merge, self._transport.write(f"{_path(id)}/merge", body))  # type: ignore[no-any-return]
 

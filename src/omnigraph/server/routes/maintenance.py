@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from omnigraph.graph.maintenance.health import describe_tables
 from omnigraph.server.bodies import CleanupBody, EmbedBody, OptimizeBody, RepairBody
 from omnigraph.server.calls import GraphDep, WriteDep
 from omnigraph.server.requests.engine_route import EngineRoute
@@ -11,6 +12,14 @@ from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.wire.values import encode
 
 router = GraphRouter(route_class=EngineRoute, tags=["maintenance"])
+
+
+@router.get("/tables")
+def show_tables(call: GraphDep, branch: str | None = None) -> dict[str, Any]:
+    """Return how the tables of a branch are stored: rows, fragments, indexes and what they do not know."""
+    graph = call.open()
+    graph.internals.check_sees_all("a look at how tables are stored")
+    return {"tables": encode(describe_tables(graph.snapshot(branch)))}
 
 
 @router.post("/optimize")

@@ -103,7 +103,9 @@ def merge_proposal(
 ) -> dict[str, Any]:
     """Merge a proposal; asked again it answers with the same commit, whatever the key."""
     refuse_precondition(headers)
-    return _as_answer(call.open().proposals.merge(id, **(body or ProposalMergeBody()).model_dump()))
+    return _as_answer(
+        call.open().proposals.merge(id, **(body or ProposalMergeBody.model_validate({})).model_dump())
+    )
 
 
 @router.post("/proposals/{id}/close")

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from omnigraph.base.choices import refuse_branch_and_snapshot
 from omnigraph.execution.export.export import resolve_types
-from omnigraph.sdk.sharing import list_actions
+from omnigraph.sdk.sharing import list_actions, list_rights
 from omnigraph.sdk.snapshot import Snapshot
 from omnigraph.server.answers import (
     answer_records,
@@ -45,6 +45,18 @@ def show_graph(call: GraphDep, branch: str | None = None) -> dict[str, Any]:
         "read_only": graph.read_only,
         "actions": sorted(list_actions(graph)),
     }
+
+
+@router.get("/access")
+def show_access(call: GraphDep) -> dict[str, Any]:
+    """Return what the caller may do on each branch; who administers the graph is told it of every actor."""
+    graph = call.open()
+    graph.internals.check_any_allowed(graph.branch)
+    rights = [
+        {"actor": actor, "branches": {branch: sorted(actions) for branch, actions in on.items()}}
+        for actor, on in list_rights(graph).items()
+    ]
+    return {"state": call.graphs.policies.state, "actors": rights}
 
 
 @router.post("/query")

@@ -1,0 +1,1 @@
+import{t as e}from"./react-CTym4sTV.js";var t=e();function n({state:e}){return(0,t.jsx)(`span`,{className:`chip ${{open:`good`,merged:`accent`,closed:``}[e]}`,children:e})}export{n as t};
