@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from omnigraph.base.blob_text import blob_to_text
@@ -27,7 +28,25 @@ def properties_of(table: TableType, rows: pa.Table) -> list[dict[str, Any]]:
 def _json_column(column: pa.ChunkedArray, type_: PropertyType) -> list[Any]:
     if type_.scalar is Scalar.BLOB:
         return [None if held is None else blob_to_text(held) for held in column.to_pylist()]
+    if type_.is_vector and (vectors := _finite_vectors(column)) is not None:
+        return vectors
     plain = to_plain(column, type_)
     if type_.scalar in _AS_STORED and not type_.is_list:
         return plain
     return [to_json(value, type_) for value in plain]
+
+
+def _finite_vectors(column: pa.ChunkedArray) -> list[Any] | None:
+    """Return vectors at once; None when one of them has a member that is no number."""
+    found: list[Any] = []
+    for chunk in column.chunks:
+        members = chunk.flatten()  # of the vectors that are not null
+        numbers = members.to_numpy(zero_copy_only=False)
+        if members.null_count or not np.isfinite(numbers).all():
+            return None
+        vectors = iter(numbers.reshape(-1, chunk.type.list_size).tolist())
+        if chunk.null_count:
+            found.extend(next(vectors) if is_there else None for is_there in chunk.is_valid().to_pylist())
+        else:
+            found.extend(vectors)
+    return found
