@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,12 @@ from click.testing import Result
 import omnigraph as og
 from omnigraph.cli.verbs import VERBS
 from support.command_line import run
-from support.served import TOKENS, running_server
+from support.served import TOKENS, Served, running_server
 
 SCHEMA = """
-node Person { name: String @key  age: I64?  photo: Blob?  vec: Vector(2)? }
+node Person {
+  name: String @key  age: I64?  photo: Blob?  vec: Vector(2)?  bio: String?  words: Vector(4)? @embed("bio")
+}
 edge Knows: Person -> Person
 """
 PEOPLE = [
@@ -69,13 +72,21 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ways]:
     (folder / "wider.pg").write_text(SCHEMA.replace("age: I64?", "age: I64?  town: String?"))
     (folder / "q.gq").write_text(ALL)
     (folder / "bytes").write_bytes(b"abc")
-    with running_server(folder, f"{folder}/second") as served, pytest.MonkeyPatch.context() as patch:
+    (folder / "answers.json").write_text("[]")
+    with pytest.MonkeyPatch.context() as patch, embedding_server(folder, patch) as served:
         (folder / "home/config.yaml").write_text(
             f"operator: {{actor: act-ada}}\nservers: {{near: {{url: 'http://{served.address}'}}}}\n"
         )
         patch.setenv("OMNIGRAPH_HOME", str(folder / "home"))
         patch.setenv("OMNIGRAPH_TOKEN_NEAR", TOKENS["act-ada"])
         yield Ways(("--store", f"{folder}/first"), ("--server", "near", "--graph", "second"), folder)
+
+
+@contextmanager
+def embedding_server(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Served]:
+    patch.setenv("OMNIGRAPH_EMBEDDING_PROVIDER", "mock")
+    with running_server(folder, f"{folder}/second") as served:
+        yield served
 
 
 def unified(text: str) -> str:
@@ -165,12 +176,16 @@ STEPS: tuple[tuple[str, int], ...] = (
     ("proposal comment {made} well", 0),
     ("proposal approve {made}", 1),
     ("proposal request-changes {made}", 2),
+    ("proposal request-changes {made} more", 0),
+    ("proposal resolve {made} {folder}/answers.json", 0),
     ("proposal close {made}", 0),
     ("proposal reopen {made}", 0),
     ("proposal resolve {made} {folder}/nothing.json", 1),
     ("branch protect extra", 0),
     ("branch unprotect extra", 0),
     ("proposal merge nothing", 1),
+    ("proposal create extra --title more", 0),
+    ("proposal merge {made} -m merged", 0),
     ("branch merge side --dry-run", 0),
     ("branch merge side -m together", 0),
     ("branch merge nowhere", 1),
@@ -191,7 +206,8 @@ STEPS: tuple[tuple[str, int], ...] = (
     ("tag delete v2", 1),
     ("schema apply --schema {folder}/wider.pg", 0),
     ("queries remove add", 0),
-    ("embed", 1),
+    ("embed", 0),
+    ("embed --type Nobody", 1),
     ("optimize", 0),
     ("cleanup --keep 5", 0),
     ("repair", 0),

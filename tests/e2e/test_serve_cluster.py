@@ -12,7 +12,9 @@ import httpx
 import pytest
 
 import omnigraph as og
+from support.clusters import write_cluster
 from support.command_line import run, run_json, run_text
+from support.s3 import S3
 from support.served import EVERYTHING, LISTING, TOKENS, running_server
 from support.served_here import wait_until
 
@@ -72,6 +74,47 @@ def test_every_worker_takes_over_a_revision_and_no_request_sees_two(folder: Path
             asking.join()
         assert words == {"3": {"first"}, "4": {"second"}, "5": {"third"}}
         assert server.stop() == 0
+
+
+@pytest.mark.long
+@pytest.mark.s3
+def test_a_cluster_in_s3_is_served_and_a_newer_revision_taken_over(
+    tmp_path: Path, s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket = s3.fresh()
+    for name, value in bucket.options.items():
+        monkeypatch.setenv(f"AWS_{name.removeprefix('aws_')}".upper(), value)
+    root = f"{bucket.uri}/cluster"
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies/staff.yaml").write_text(EVERYTHING)
+    (tmp_path / "policies/lists.yaml").write_text(LISTING)
+    more = f"policies:\n  staff: {{file: policies/staff.yaml, applies_to: [people]}}\n{LISTS}"
+    word = 'query word() {{ match {{ $p: Person }} return {{ $p.name, "{word}" as word }} }}\n'
+
+    def declare(said: str) -> int:
+        write_cluster(tmp_path, queries={"word": word.format(word=said)}, more=more, storage=root)
+        applied: int = run_json("cluster", "apply", "--config", str(tmp_path))["state_revision"]
+        return applied
+
+    write_cluster(tmp_path, queries={}, more=more, storage=root)
+    run_json("cluster", "import", "--config", str(tmp_path))
+    first = declare("first")
+    og.open(f"{root}/graphs/people.omni").load([{"type": "Person", "data": {"name": "ada"}}], mode="append")
+    with running_server(tmp_path, "--cluster", root, "--state", str(tmp_path), has_policies=False) as server:
+        base = f"http://{server.address}"
+
+        def ask() -> tuple[list[dict[str, str]], str]:
+            found = httpx.post(f"{base}/graphs/people/queries/word", headers=ADA, timeout=SECONDS)
+            return found.json()["rows"], found.headers["omnigraph-revision"]
+
+        assert ask() == ([{"p.name": "ada", "word": "first"}], str(first))
+        second = declare("second")
+        wait_until(lambda: _revisions(base) == [second], SECONDS)
+        assert ask() == ([{"p.name": "ada", "word": "second"}], str(second))
+        health = httpx.get(f"{base}/healthz", headers=ADA, timeout=SECONDS).json()
+        assert (health["quarantined"], health["takes_over"]) == ({}, True)
+        assert server.stop() == 0
+    assert sorted(path.name for path in tmp_path.glob("__cluster*")) == [], "all is in the bucket"
 
 
 def _revisions(base: str) -> list[int]:
