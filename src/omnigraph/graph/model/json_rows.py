@@ -37,7 +37,7 @@ def _json_column(column: pa.ChunkedArray, type_: PropertyType) -> list[Any]:
 
 
 def _finite_vectors(column: pa.ChunkedArray) -> list[Any] | None:
-    """Return vectors at once; None when one of them has a member that is no number."""
+    """Return vectors at once; None when a member of one of them is not finite."""
     found: list[Any] = []
     for chunk in column.chunks:
         members = chunk.flatten()  # of the vectors that are not null
