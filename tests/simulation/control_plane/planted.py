@@ -151,6 +151,16 @@ FLAWS: dict[str, Flaw] = {
         {"omnigraph.graph.branches.rename.was_renamed": _answer(False)},
         "renames",
     ),
+    "renames_of_others": Flaw(
+        "a rename goes on as if it had ended the branch itself, whoever has, and whatever it had by then",
+        {"omnigraph.graph.branches.rename._has_ended_as": _answer(True)},
+        "renames",
+    ),
+    "renames_are_not_called_off": Flaw(
+        "a cleanup lets go of what a rename holds and leaves nothing in its way",
+        {"omnigraph.graph.branches.rename.put_call_off": _answer(True)},
+        "renames",
+    ),
     "protection_is_not_compared": Flaw(
         "a writer does not look whether the branch has been protected since it began",
         {"omnigraph.graph.publish.conflict._compare_protection": _answer(None)},
