@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from omnigraph.graph.manifest import layout
+
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "src" / "omnigraph"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -88,3 +90,15 @@ def anchors(page: Path) -> set[str]:
 
 
 DOCS = ROOT / "docs"
+
+
+def test_the_page_about_storage_names_every_folder_and_object_of_a_graph() -> None:
+    page = (ROOT / "docs/design/commit-records.md").read_text()
+    places = {value for name, value in vars(layout).items() if name.isupper() and name[0] != "_"}
+    assert {place for place in places if isinstance(place, str) and place not in page} == set()
+
+
+def test_the_glossary_has_one_meaning_for_one_word() -> None:
+    rows = re.findall(r"^\| ([^|]+?) \| [^|]+ \|", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    words = [word for row in rows for word in re.split(r", (?![^(]*\))", row) if word not in ("word", "---")]
+    assert sorted({word for word in words if words.count(word) > 1}) == []
