@@ -86,7 +86,7 @@ def keep_conflicts(file: Path | None, conflicts: Sequence[og.MergeConflict], ans
 
 def _read_answers(file: Path, left: Sequence[dict[str, Any]]) -> list[Any]:
     """Return the answers in a file, except those to conflicts that were left as they are."""
-    from omnigraph.graph.merge.resolutions import list_members
+    from omnigraph.graph.merge.answers.read_resolutions import list_members
 
     found = [{name: item[name] for name in _IDENTITY_FIELDS} for item in left]
     return [

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.graph.merge.answers.resolutions import Resolutions, Take
 from omnigraph.graph.merge.classify import Row, Settled, Strategy, by_rules
 from omnigraph.graph.merge.conflicts import MergeConflict
 from omnigraph.graph.merge.equality import same
-from omnigraph.graph.merge.resolutions import Resolutions, Take
 from omnigraph.graph.merge.tables import Choice, TableMerge, ThreeWayRow
 
 

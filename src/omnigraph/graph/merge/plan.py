@@ -16,6 +16,7 @@ from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.merge_base import Outcome
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import same_schema
+from omnigraph.graph.merge.answers.resolutions import Resolutions
 from omnigraph.graph.merge.choices import Choices
 from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict, in_order
@@ -23,7 +24,6 @@ from omnigraph.graph.merge.duplicates.changed import find_last_change
 from omnigraph.graph.merge.duplicates.rules import DuplicateRule, NodeCombination
 from omnigraph.graph.merge.duplicates.settle import DuplicateNodes
 from omnigraph.graph.merge.integrity import Broken, entities_of, entity_of, kind_of, violations
-from omnigraph.graph.merge.resolutions import Resolutions
 from omnigraph.graph.merge.schemas.decide import decide_schema
 from omnigraph.graph.merge.schemas.queries import decide_queries
 from omnigraph.graph.merge.schemas.rules import asks_for_more

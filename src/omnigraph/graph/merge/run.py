@@ -13,11 +13,11 @@ from omnigraph.graph.manifest.lineage import CHERRY_PICK, note_pick
 from omnigraph.graph.manifest.merge_base import Outcome, merge_base
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState
+from omnigraph.graph.merge.answers.read_resolutions import read_resolutions
 from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import MergeConflict
 from omnigraph.graph.merge.duplicates.rules import read_rules
 from omnigraph.graph.merge.plan import Options
-from omnigraph.graph.merge.resolutions import read_resolutions
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.merge.tables import MergeCounts
 from omnigraph.graph.merge.undo.select import UndoWanted, select_commits

@@ -19,11 +19,12 @@ from omnigraph.graph.changes.equality import equal_values
 from omnigraph.graph.changes.rows import NOTHING_CHANGED, ChangedRows, find_changed_rows
 from omnigraph.graph.changes.table_version import RowIds, TableVersion
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.merge.answers.custom_row import custom_row
+from omnigraph.graph.merge.answers.resolutions import Resolution, Resolutions, Take
 from omnigraph.graph.merge.classify import Disagreed, Settled, Strategy, classify
 from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict, image_of
 from omnigraph.graph.merge.equality import same
 from omnigraph.graph.merge.images import from_plain, migrate, plain_by_id, schema_of_images
-from omnigraph.graph.merge.resolutions import Resolution, Resolutions, Take, custom_row
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.opening import Core
 from omnigraph.graph.write.integrity.delta import TableDelta

@@ -8,8 +8,9 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.compiler.catalog.combine.clashes import SIDES
+from omnigraph.graph.merge.answers.read_resolutions import read_resolutions, same_as_of, take_of
+from omnigraph.graph.merge.answers.resolutions import Take
 from omnigraph.graph.merge.conflicts import CAUSES, ConflictKind, MergeConflict
-from omnigraph.graph.merge.resolutions import Take, read_resolutions, same_as_of, take_of
 from omnigraph.graph.opening import Core
 from omnigraph.graph.proposals.fold import ProposalFacts, place_of
 from omnigraph.graph.proposals.judge import plan_proposal

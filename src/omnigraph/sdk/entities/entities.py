@@ -17,8 +17,8 @@ from omnigraph.graph.entity.stored import EntityAddress, find_entity
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.merge.answers.read_resolutions import list_members
 from omnigraph.graph.merge.duplicates.rules import read_rules
-from omnigraph.graph.merge.resolutions import list_members
 from omnigraph.graph.merge.run import Merge, combine_nodes, options
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts

@@ -14,8 +14,8 @@ from omnigraph.base.ids import new_commit_id, new_ulid
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.manifest.record import CommitRecord, storable, storable_metadata
 from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.merge.answers.read_resolutions import list_members
 from omnigraph.graph.merge.duplicates.rules import read_rules
-from omnigraph.graph.merge.resolutions import list_members
 from omnigraph.graph.merge.run import Merge, options
 from omnigraph.graph.proposals.answers import complete_answers, read_answers
 from omnigraph.graph.proposals.describe import describe_proposal

@@ -11,10 +11,10 @@ from omnigraph.graph.branches.protection import read_protection
 from omnigraph.graph.handle_branches import Branches
 from omnigraph.graph.handle_tags import Tags
 from omnigraph.graph.merge import run as merging
+from omnigraph.graph.merge.answers.read_resolutions import list_members
 from omnigraph.graph.merge.conflicts import MergeConflict
 from omnigraph.graph.merge.duplicates.rules import read_rules
 from omnigraph.graph.merge.rebase import Rebase
-from omnigraph.graph.merge.resolutions import list_members
 from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.tags import Tag
 from omnigraph.graph.write.integrity.json_values import as_json

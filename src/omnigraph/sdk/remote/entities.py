@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from omnigraph.base.choices import CombineValues
+from omnigraph.graph.merge.answers.read_resolutions import list_members
 from omnigraph.graph.merge.duplicates.rules import read_rules
-from omnigraph.graph.merge.resolutions import list_members
 from omnigraph.sdk.entities.entities import CombinedNodes, Entities
 from omnigraph.sdk.remote.branches import merge_options
 from omnigraph.sdk.remote.reads import where_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from omnigraph.base.choices import MergeStrategy
-from omnigraph.graph.merge.resolutions import list_members
+from omnigraph.graph.merge.answers.read_resolutions import list_members
 from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.proposals.answers import read_answers
 from omnigraph.graph.proposals.model import Mergeability, Proposal, ProposalPage

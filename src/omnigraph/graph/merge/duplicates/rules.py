@@ -63,6 +63,12 @@ class NodeCombination:
     loops: int = 0
     """Edges between nodes that are one now, which are gone."""
 
+    def add(self, pairs: tuple[CombinedPair, ...], moved: int, folded: int, loops: int) -> NodeCombination:
+        """Return the same with what was combined besides."""
+        return NodeCombination(
+            (*self.pairs, *pairs), self.moved + moved, self.folded + folded, self.loops + loops
+        )
+
     @property
     def edges(self) -> tuple[int, int, int]:
         """How many edges were moved, folded into others, and gone as loops."""

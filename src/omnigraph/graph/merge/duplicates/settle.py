@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from omnigraph.base.errors import BadInput, ResourceLimit
-from omnigraph.compiler.catalog.keys import id_of_key
-from omnigraph.compiler.catalog.model import EDGE_ENDS, EdgeType, NodeType
+from omnigraph.compiler.catalog.model import EDGE_ENDS, NodeType
 from omnigraph.graph.entity.combined_pairs import CombinedPair
+from omnigraph.graph.merge.answers.custom_row import custom_row
+from omnigraph.graph.merge.answers.resolutions import KeptValues, Resolution, Take
 from omnigraph.graph.merge.choices import Choices
 from omnigraph.graph.merge.classify import Row
 from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict, image_of
 from omnigraph.graph.merge.duplicates.candidates import Candidate, find_candidates
+from omnigraph.graph.merge.duplicates.move_edges import ChangedAt, EdgeMover
 from omnigraph.graph.merge.duplicates.rules import DuplicateRule, NodeCombination
 from omnigraph.graph.merge.duplicates.values import combine_rows
-from omnigraph.graph.merge.resolutions import KeptValues, Resolution, Take, custom_row
-from omnigraph.graph.merge.tables import Choice, ThreeWayRow
+from omnigraph.graph.merge.tables import Choice
 from omnigraph.graph.write.integrity.delta import Deltas
 from omnigraph.graph.write.integrity.stored import StoredData
 
 MAX_COMBINED_NODES = 1_000
 """So many nodes go into others in one commit; its record names them."""
-_NOWHERE = ThreeWayRow(None, None, None)
-ChangedAt = Callable[[str, str], int]
-"""From the identity of a table and an id to when that was changed last."""
 
 
 @dataclass
@@ -139,79 +134,16 @@ class DuplicateNodes:
         for id_, row in made.items():
             self.choices.put(identity, id_, rows[id_].images, row)
         noted = tuple(CombinedPair(identity, gone, into[gone]) for gone in into)
-        self.combination = NodeCombination(
-            (*self.combination.pairs, *noted),
-            self.combination.moved,
-            self.combination.folded,
-            self.combination.loops,
-        )
         values = {candidate.gone: answer.values for candidate, answer in pairs}
+        mover = EdgeMover(self.choices, self.stored, deltas, self.changed_at, into, values)
         for edge in self.choices.catalog.edges:
             ends = [
                 end for end, of in zip(EDGE_ENDS, (edge.source, edge.target), strict=True) if of == type_.name
             ]
             if ends:
-                self._move_edges(edge, ends, into, values, deltas)
-
-    def _move_edges(
-        self,
-        edge: EdgeType,
-        ends: Sequence[str],
-        into: Mapping[str, str],
-        values: Mapping[str, KeptValues],
-        deltas: Deltas,
-    ) -> None:
-        """Give the edges of one type that end at what goes the ends that stay."""
-        identity = self.choices.identities[edge.table_key]
-        moved, folded, loops = self.combination.moved, self.combination.folded, self.combination.loops
-        rows = self.choices.look_up(identity, self._edges_at(edge, identity, ends, into, deltas))
-        for id_ in sorted(rows):
-            row, images = rows[id_].row, rows[id_].images
-            new = None if row is None else {**row, **{end: into.get(row[end], row[end]) for end in ends}}
-            if row is None or new is None or new == row:
-                continue
-            if len(ends) == len(EDGE_ENDS) and new["src"] == new["dst"] and row["src"] != row["dst"]:
-                self.choices.put(identity, id_, images, None)
-                loops += 1
-                continue
-            new_id = id_of_key(edge, new) if edge.key else id_
-            if new_id == id_:
-                self.choices.put(identity, id_, images, new)
-                moved += 1
-                continue
-            self.choices.put(identity, id_, images, None)
-            there = self.choices.look_up(identity, (new_id,)).get(new_id, Choice(_NOWHERE, None))
-            if there.row is None:
-                self.choices.put(identity, new_id, there.images, new)
-                moved += 1
-            else:
-                how = next(values[row[end]] for end in ends if row[end] in values)
-                newer = how is KeptValues.NEWEST and self.changed_at(identity, id_) > self.changed_at(
-                    identity, new_id
-                )
-                both = combine_rows(edge, there.row, new, how, newer, frozenset())
-                self.choices.put(identity, new_id, there.images, both)
-                folded += 1
-        self.combination = NodeCombination(self.combination.pairs, moved, folded, loops)
-
-    def _edges_at(
-        self, edge: EdgeType, identity: str, ends: Sequence[str], into: Mapping[str, str], deltas: Deltas
-    ) -> set[str]:
-        """Return the ids of edges that may end at what goes: stored, changed, or settled already."""
-        wanted = pa.array(sorted(into), pa.string())
-        found = {
-            id_
-            for id_, choice in self.choices.of(identity).items()
-            if choice.row is not None and any(choice.row[end] in into for end in ends)
-        }
-        delta = deltas.get(edge.table_key)
-        for end in ends:
-            stored = self.stored.rows_where(edge.table_key, end, wanted, ("id",))
-            found.update(stored["id"].to_pylist())
-            if delta is not None and delta.rows.num_rows:
-                at = pc.is_in(delta.rows[end], value_set=wanted)
-                found.update(delta.rows["id"].filter(at).to_pylist())
-        return found
+                mover.move(edge, ends)
+        noted = tuple(CombinedPair(identity, gone, into[gone]) for gone in into)
+        self.combination = self.combination.add(noted, mover.moved, mover.folded, mover.loops)
 
     def _node(self, identity: str) -> NodeType:
         type_ = self.choices.table(identity).type

@@ -6,8 +6,8 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Property, TableType
+from omnigraph.graph.merge.answers.resolutions import KeptValues
 from omnigraph.graph.merge.classify import Row, RuleClash, value_by_rule
-from omnigraph.graph.merge.resolutions import KeptValues
 
 _COMBINING = ("sum", "max", "union")
 """Rules that make one value of two, whoever is right."""

@@ -12,8 +12,8 @@ from omnigraph.compiler.catalog.identity import retire_ids
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema, same_schema
+from omnigraph.graph.merge.answers.resolutions import Resolutions, Take
 from omnigraph.graph.merge.conflicts import ConflictKind, Image, MergeConflict
-from omnigraph.graph.merge.resolutions import Resolutions, Take
 from omnigraph.graph.merge.sides import Sides, same_content
 from omnigraph.graph.schema_apply.check_satisfiable import find_unusable
 

@@ -7,8 +7,8 @@ from omnigraph.compiler.catalog.combine.clashes import SIDES
 from omnigraph.compiler.stored.queries import QuerySet, StoredQuery
 from omnigraph.compiler.stored.read import read_queries
 from omnigraph.graph.manifest.schemas import Schemas, same_schema
+from omnigraph.graph.merge.answers.resolutions import QUERY, Resolution, Resolutions, Take
 from omnigraph.graph.merge.conflicts import ConflictKind, Image, MergeConflict
-from omnigraph.graph.merge.resolutions import QUERY, Resolution, Resolutions, Take
 from omnigraph.graph.merge.sides import Sides
 
 
