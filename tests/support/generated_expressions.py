@@ -114,9 +114,36 @@ def _of_vector(draw: Conditions, value: Value, known: list[Value]) -> tuple[str,
     return f"round(l2_distance({value.text}, {other}) * 1000)", "F64", False
 
 
-def _of_any(draw: Conditions, value: Value, _known: list[Value]) -> tuple[str, str, bool] | None:
+def _made_list(draw: Conditions, value: Value, known: list[Value]) -> tuple[str, str, bool]:
+    """Return a list of values that are alike, or what is asked of one."""
+    same = [other.text for other in known if other.base == value.base and not other.is_shaped]
+    base, items = value.base, [value.text]
+    for _ in range(2):
+        kind = draw.pick(["same", "null", "number", "none"])
+        if kind == "number" and value.base in (*_INTEGERS, *_FLOATS):
+            items.append(draw.pick(["2", "0.5", "9007199254740993"]))
+            base = "F64" if value.base in _FLOATS or items[-1] == "0.5" or base == "F64" else "I64"
+        elif kind in ("same", "null"):
+            items.append(draw.pick(same) if kind == "same" else "null")
+    text = f"[{', '.join(items)}]"
+    other = draw.pick(same)
+    return draw.pick(
+        [
+            (text, base, True),
+            (f"{text}[{draw.pick(['0', '1', '2'])}]", base, False),
+            (f"size({text})", "I64", False),
+            (f"({other} in {text})", "Bool", False),
+            (f"(not {text} contains {other})", "Bool", False),
+            (f"{draw.pick(['any', 'all', 'none'])}($w in {text} where $w != {other})", "Bool", False),
+        ]
+    )
+
+
+def _of_any(draw: Conditions, value: Value, known: list[Value]) -> tuple[str, str, bool] | None:
     if value.is_shaped:
         return None
+    if draw.chance(3):
+        return _made_list(draw, value, known)
     constant = draw.constant(value.base)
     if constant == "null" or value.base in (*_INTEGERS, *_FLOATS) or value.base.startswith("enum"):
         return f"({value.text} is null)", "Bool", False

@@ -354,7 +354,11 @@ class Reader:
                 return compare(node.comparator, self.value(node.left, row), self.value(node.right, row))
             case cond.ListContains():
                 items, item = self.value(node.list, row), self.value(node.item, row)
-                return None if items is None or item is None else exact(item) in [exact(one) for one in items]
+                if items is None or item is None:
+                    return None
+                if exact(item) in [exact(one) for one in items if one is not None]:
+                    return True
+                return None if None in items else False
             case cond.TextContains():
                 text, part = self.value(node.text, row), self.value(node.part, row)
                 return None if text is None or part is None else part in text

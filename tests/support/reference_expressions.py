@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from omnigraph.compiler.ir import values as val
-from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth
+from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, ListOf
 
 _EPOCH = date(1970, 1, 1)
 _DAY_MILLIS = 86_400_000
@@ -25,12 +25,15 @@ def compute(
         case Case():
             chosen = [branch.value for branch in node.branches if truth(branch.condition) is True]
             return _typed(value((chosen or [node.otherwise])[0]), node)
+        case ListOf():
+            members = tuple(_typed(value(item), node) for item in node.items)
+            return None if node.type.is_vector and None in members else members
         case Call(function="coalesce"):
             given = (value(item) for item in node.arguments)
             return _typed(next((item for item in given if item is not None), None), node)
         case Call():
             arguments = [value(item) for item in node.arguments]
-            if None in arguments:
+            if any(item is None for item in arguments):
                 return None
             moments = [item.type.scalar.value for item in node.arguments]
             found = _call(node.function, arguments, moments)
@@ -38,7 +41,9 @@ def compute(
     raise AssertionError(f"no reference for {node}")
 
 
-def _typed(found: Any, node: Call | Case) -> Any:
+def _typed(found: Any, node: Call | Case | ListOf) -> Any:
+    if isinstance(found, tuple):
+        return tuple(_typed(item, node) for item in found)
     if node.type.scalar.value == "I64" and type(found) is int:
         return _fitting(found, "I64")
     return float(found) if node.type.scalar.is_float and type(found) is int else found

@@ -264,11 +264,19 @@ def _contains(list_: Value, item: Value, rows: Columns) -> pa.BooleanArray:
         return _contains_pairwise(lists, _stored_column(item, rows))
     if item.value is None:
         return _one_verdict(rows, None)
-    flat = pc.list_flatten(lists)
-    hits = pc.fill_null(compare_column(Comparator.EQ, _as_numbers(flat), item.value, rows), False)
-    holding = pc.unique(pc.list_parent_indices(lists).filter(hits))
-    found = pc.is_in(pa.array(range(len(lists)), holding.type), holding)
-    return pc.if_else(pc.is_valid(lists), found, pa.scalar(None, pa.bool_()))
+    flat = _as_numbers(pc.list_flatten(lists))
+    return _join_members(lists, compare_column(Comparator.EQ, flat, item.value, rows), pc.is_valid(lists))
+
+
+def _join_members(lists: pa.Array, verdicts: pa.BooleanArray, known: pa.BooleanArray) -> pa.BooleanArray:
+    """Return whether a verdict on a member is true; unknown if none is, and one is unknown."""
+    of_member = pc.list_parent_indices(lists)
+    found, unknown = np.zeros(len(lists), dtype=bool), np.zeros(len(lists), dtype=bool)
+    found[of_member.filter(pc.fill_null(verdicts, False)).to_numpy()] = True
+    if verdicts.null_count:
+        unknown[of_member.filter(pc.is_null(verdicts)).to_numpy()] = True
+    known = pc.and_(known, pa.array(found | ~unknown))
+    return pc.if_else(known, pa.array(found), pa.scalar(None, pa.bool_()))
 
 
 def _is_among(item: Value, members: object, rows: Columns) -> pa.BooleanArray:
@@ -278,7 +286,9 @@ def _is_among(item: Value, members: object, rows: Columns) -> pa.BooleanArray:
     column = _column(item, rows)
     if column is None:
         value = _constant(item)
-        return _one_verdict(rows, None if value is None else value in members)
+        if value is None or (value not in members and None in members):
+            return _one_verdict(rows, None)
+        return _one_verdict(rows, value in members)
     if pa.types.is_string(column.type):
         return _is_one_of(column, members)
     known = (compare_column(Comparator.EQ, column, member, rows) for member in members)
@@ -294,15 +304,13 @@ def _is_one_of(column: pa.Array, members: tuple[object, ...]) -> pa.BooleanArray
 
 
 def _contains_pairwise(lists: pa.Array, items: pa.Array | None) -> pa.BooleanArray:
-    """Return whether each list contains its item; a NULL member never matches."""
+    """Return whether each list contains its item."""
     assert items is not None
-    of_member = pc.list_parent_indices(lists)
     members = _as_numbers(pc.list_flatten(lists))
-    hits = pc.fill_null(_compare_columns(Comparator.EQ, members, _as_numbers(items).take(of_member)), False)
-    found = np.zeros(len(lists), dtype=bool)
-    found[of_member.filter(hits).to_numpy()] = True
-    known = pc.and_(pc.is_valid(lists), pc.is_valid(items))
-    return pc.if_else(known, pa.array(found), pa.scalar(None, pa.bool_()))
+    verdicts = _compare_columns(
+        Comparator.EQ, members, _as_numbers(items).take(pc.list_parent_indices(lists))
+    )
+    return _join_members(lists, verdicts, pc.and_(pc.is_valid(lists), pc.is_valid(items)))
 
 
 def _as_numbers(column: pa.Array) -> pa.Array:

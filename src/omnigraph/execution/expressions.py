@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from omnigraph.base.cancellation import chunks
-from omnigraph.compiler.functions.overload import I64_MAX
-from omnigraph.compiler.functions.registry import Failed, apply_to
-from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap, MemberTest
+from omnigraph.compiler.functions.fitting import drop_failed, fit_value, make_list
+from omnigraph.compiler.functions.registry import apply_to
+from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap, ListOf, MemberTest
 from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.values import Computed, Constant, ListMember, Quantifier, Value
 from omnigraph.compiler.types import PropertyType, Scalar
@@ -40,11 +40,11 @@ def compute_array(value: Computed, rows: Columns, judge: Judge) -> pa.Array:
     if isinstance(value, EntityMap):
         return _make_maps(value, rows)
     found = compute_each(value, rows, judge)
-    return to_arrow([None if isinstance(item, Failed) else item for item in found], value.type)
+    return to_arrow(list(map(drop_failed, found)), value.type)
 
 
 def compute_each(value: Value, rows: Columns, judge: Judge) -> list[Any]:
-    """Return the plain value for every row, or Failed."""
+    """Return the plain value for every row, or Failed, which a member of a list may be as well."""
     match value:
         case Constant():
             return [value.value] * rows.num_rows
@@ -55,6 +55,8 @@ def compute_each(value: Value, rows: Columns, judge: Judge) -> list[Any]:
             )
         case Case():
             return _fit(_choose_each(value, rows, judge), value.type)
+        case ListOf():
+            return _list_each(value, rows, judge)
         case MemberTest():
             return _test_lists(value, rows, judge)
         case ConditionTruth(condition):
@@ -89,7 +91,7 @@ class MemberRows:
 
 def _test_lists(value: MemberTest, rows: Columns, judge: Judge) -> list[bool | None]:
     """Return for each row whether a condition is true for the members of its list."""
-    lists = compute_each(value.list, rows, judge)
+    lists = list(map(drop_failed, compute_each(value.list, rows, judge)))
     known = [(at, item) for at, item in enumerate(lists) if isinstance(item, tuple)]
     of_row = [at for at, item in known for _ in item]
     members = [member for _, item in known for member in item]
@@ -130,6 +132,11 @@ def _apply_each(apply: Callable[[Sequence[Any]], Any], columns: list[list[Any]])
     return found
 
 
+def _list_each(value: ListOf, rows: Columns, judge: Judge) -> list[Any]:
+    items = [compute_each(item, rows, judge) for item in value.items]
+    return [make_list(members, value.type) for members in zip(*items, strict=True)]
+
+
 def _choose_each(value: Case, rows: Columns, judge: Judge) -> list[Any]:
     chosen = compute_each(value.otherwise, rows, judge)
     for branch in reversed(value.branches):
@@ -140,13 +147,9 @@ def _choose_each(value: Case, rows: Columns, judge: Judge) -> list[Any]:
 
 
 def _fit(found: list[Any], type_: PropertyType) -> list[Any]:
-    """Return values as their common type has them: as floats, or as integers that a U64 may exceed."""
-    if type_.is_list:
+    """Return values as their common type has them."""
+    if not (type_.scalar.is_float or type_.scalar is Scalar.I64):
         return found
-    if type_.scalar.is_float:
-        return [float(item) if isinstance(item, int) else item for item in found]
-    return [_fit_i64(item) for item in found] if type_.scalar is Scalar.I64 else found
-
-
-def _fit_i64(item: Any) -> Any:
-    return Failed("the result exceeds the range of I64") if type(item) is int and item > I64_MAX else item
+    if type_.is_list:
+        return [make_list(item, type_) if isinstance(item, tuple) else item for item in found]
+    return [fit_value(item, type_) for item in found]

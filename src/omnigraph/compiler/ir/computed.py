@@ -50,6 +50,17 @@ class Case(Computed):
 
 
 @dataclass(frozen=True, slots=True)
+class ListOf(Computed):
+    """The list of some values, each as the type of its members has it; never NULL, though a member may be.
+
+    As a vector it is NULL when a member is.
+    """
+
+    items: tuple[Value, ...]
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
 class MemberTest(Computed):
     """Whether a condition over `member` is true for the members of a list; NULL when the list is NULL."""
 

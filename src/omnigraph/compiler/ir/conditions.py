@@ -35,7 +35,10 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class ListContains:
-    """Whether a list has an equal member; unknown when the list or the item is NULL."""
+    """Whether a list has an equal member.
+
+    Unknown when the list or the item is NULL, and when no member is equal and one is NULL.
+    """
 
     list: Value
     item: Value

@@ -6,10 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from omnigraph.base.errors import BadInput, ParameterError, ValidationError
-from omnigraph.compiler.functions.registry import Failed, apply_to
+from omnigraph.compiler.functions.fitting import find_failed, fit_value, make_list
+from omnigraph.compiler.functions.registry import apply_to
 from omnigraph.compiler.ir import conditions as cond
 from omnigraph.compiler.ir import pattern, queries
-from omnigraph.compiler.ir.computed import Call, Case, CaseChoice, ConditionTruth, EntityMap, MemberTest
+from omnigraph.compiler.ir.computed import (
+    Call,
+    Case,
+    CaseChoice,
+    ConditionTruth,
+    EntityMap,
+    ListOf,
+    MemberTest,
+)
 from omnigraph.compiler.ir.values import (
     DATETIME,
     Aggregate,
@@ -101,6 +110,8 @@ class _Binder:
         """Bind what computes; a call of constants alone becomes their value."""
         if isinstance(node, Call):
             return _fold(Call(node.function, tuple(map(self.value, node.arguments)), node.type))
+        if isinstance(node, ListOf):
+            return _fold_list(ListOf(tuple(map(self.value, node.items)), node.type))
         if isinstance(node, Case):
             branches = tuple(
                 CaseChoice(self.condition(item.condition), self.value(item.value)) for item in node.branches
@@ -223,11 +234,17 @@ def _fold(node: Call) -> Value:
     found = apply_to(node.function, tuple(item.type for item in constants))(
         [item.value for item in constants]
     )
-    if isinstance(found, Failed):
+    found = make_list(found, node.type) if isinstance(found, tuple) else fit_value(found, node.type)
+    return node if find_failed(found) else Constant(found, node.type)
+
+
+def _fold_list(node: ListOf) -> Value:
+    """Return a list of constants as one; a member without a result stays, as a write must refuse it."""
+    constants = [item.value for item in node.items if isinstance(item, Constant)]
+    if len(constants) < len(node.items):
         return node
-    if node.type.scalar.is_float and isinstance(found, int):
-        found = float(found)
-    return Constant(found, node.type)
+    found = make_list(constants, node.type)
+    return node if find_failed(found) else Constant(found, node.type)
 
 
 def _wrong(message: str, given: Value | None) -> BadInput:

@@ -139,9 +139,11 @@ class ValueBuilder(ExpressionBuilder):
 
     # Literals
 
-    def list(self, nodes: Nodes) -> ast.ListLiteral:
-        """Build a list."""
-        return ast.ListLiteral(drop_tokens(nodes), full_span(nodes))
+    def list(self, nodes: Nodes) -> ast.ListLiteral | ast.ListExpression:
+        """Build a list; of literals alone it is one."""
+        items = drop_tokens(nodes)
+        kind = ast.ListLiteral if all(map(ast.is_literal, items)) else ast.ListExpression
+        return kind(items, full_span(nodes))
 
     def moment(self, nodes: Nodes) -> ast.DateLiteral | ast.DateTimeLiteral:
         """Build `date("…")` or `datetime("…")`."""

@@ -76,8 +76,9 @@ conjunction: unary (AND unary)*
         | operand INDEX expr RSQB                   -> index
 ?read_variable: VAR                                 -> variable
               | VAR DOT name                        -> property
-?other: literal | null | now | alias | group | call | case | block_value | list_test
+?other: scalar | list | null | now | alias | group | call | case | block_value | list_test
       | aggregate | text_call | nearest | bm25 | rrf
+list: LSQB [expr (COMMA expr)*] RSQB
 group: LPAR condition RPAR
 call: IDENT LPAR [expr (COMMA expr)*] RPAR
 block_value: EXISTS LBRACE clause+ RBRACE
@@ -131,21 +132,22 @@ predicate_and: predicate_unary (AND predicate_unary)* -> conjunction
                 | row_expr IS NOT NULL              -> row_null_test
 ?row_expr: row_operand
          | row_operand (({_ARITHMETIC}) row_operand)+ -> chain
-?row_operand: literal | null | now | field | read_variable
+?row_operand: scalar | row_list | null | now | field | read_variable
             | LPAR predicate RPAR                   -> group
             | IDENT LPAR [row_expr (COMMA row_expr)*] RPAR -> call
             | CASE row_branch+ [ELSE row_expr] END  -> case
             | MINUS row_operand                     -> negative
             | row_operand INDEX row_expr RSQB       -> index
+row_list: LSQB [row_expr (COMMA row_expr)*] RSQB -> list
 row_branch: WHEN predicate THEN row_expr            -> branch
 field: {_words("NOT", "BOOL", "NULL")}
 not_field: NOT                                      -> field
 
-?value: literal | null | variable | now
+?value: scalar | given_list | null | variable | now
 variable: VAR
-?literal: list | moment | string | float | int | bool
-list: LSQB [element (COMMA element)*] RSQB
-?element: literal | null
+?scalar: moment | string | float | int | bool
+given_list: LSQB [element (COMMA element)*] RSQB -> list
+?element: scalar | given_list | null
 moment: MOMENT LPAR STRING RPAR
 string: STRING
 float: [SIGN] FLOAT

@@ -60,6 +60,8 @@ def _computed_text(node: ast.ComputedExpression) -> str:
             text = expression_text(node.list)
             bare = isinstance(node.list, _INDEXABLE)
             return f"{text if bare else f'({text})'}[{expression_text(node.position)}]"
+        case ast.ListExpression():
+            return f"[{', '.join(expression_text(item) for item in node.items)}]"
         case ast.FunctionCall():
             return f"{node.name.text}({', '.join(expression_text(item) for item in node.arguments)})"
         case ast.CaseExpression():

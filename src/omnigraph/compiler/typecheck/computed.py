@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
 
 from omnigraph.compiler.functions.registry import COALESCE, FUNCTIONS, ITEM, NAMES, NEGATIVE, find_overload
 from omnigraph.compiler.functions.vectors import VECTORS
@@ -15,18 +14,18 @@ from omnigraph.compiler.query.build_expressions import ENTITY_FUNCTIONS
 from omnigraph.compiler.query.tokens import KEYWORDS
 from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.typecheck.clauses import check_block_value
+from omnigraph.compiler.typecheck.common_type import as_vector, common_type, give_null_type
 from omnigraph.compiler.typecheck.conditions import check_condition
 from omnigraph.compiler.typecheck.expressions import check_expression
 from omnigraph.compiler.typecheck.patterns.paths import PATH_NAMES, check_path_function, is_path_function
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 from omnigraph.compiler.typecheck.special_functions import (
     MATCHES,
-    as_vector,
+    check_list,
     check_list_test,
     check_matches,
     count_members,
 )
-from omnigraph.compiler.typecheck.types import are_alike
 from omnigraph.compiler.types import PropertyType, Scalar
 
 _CALLED = (*ENTITY_FUNCTIONS, MATCHES, *PATH_NAMES, *NAMES)
@@ -55,6 +54,8 @@ def check_computed(check: CheckContext, scope: Scope, node: ast.ComputedExpressi
             return _call(check, scope, ITEM, (node.list, node.position), node.span)
         case ast.FunctionCall():
             return _check_function(check, scope, node)
+        case ast.ListExpression():
+            return check_list(check, scope, node)
         case ast.CaseExpression():
             return _check_case(check, scope, node)
         case ast.BlockValue():
@@ -168,11 +169,11 @@ def _check_coalesce(check: CheckContext, scope: Scope, node: ast.FunctionCall) -
     if len(arguments) < 2:
         check.report("T25", "coalesce takes at least two values", node.span)
         return None
-    type_ = _common_type(check, "coalesce", arguments, node.arguments)
+    type_ = common_type(check, "coalesce", arguments, node.arguments)
     return (
         None
         if type_ is None
-        else Call(COALESCE, tuple(_give_null_type(item, type_) for item in arguments), type_)
+        else Call(COALESCE, tuple(give_null_type(item, type_) for item in arguments), type_)
     )
 
 
@@ -187,73 +188,14 @@ def _check_case(check: CheckContext, scope: Scope, node: ast.CaseExpression) -> 
     if values is None or otherwise is None or None in conditions:
         return None
     every = values if node.otherwise is None else (*values, otherwise)
-    common = _common_type(check, "case", every, tuple(results))
+    common = common_type(check, "case", every, tuple(results))
     if common is None:
         return None
     # What is counted depends on it: a value that is never NULL is counted as rows.
     type_ = replace(common, nullable=otherwise.type.nullable or any(item.type.nullable for item in values))
     branches = tuple(
-        CaseChoice(condition, _give_null_type(value, type_))
+        CaseChoice(condition, give_null_type(value, type_))
         for condition, value in zip(conditions, values, strict=True)
         if condition is not None
     )
-    return Case(branches, _give_null_type(otherwise, type_), type_)
-
-
-def _give_null_type(value: Value, type_: PropertyType) -> Value:
-    """Return a NULL as one of a type."""
-    return Constant(None, type_) if isinstance(value, Constant) and value.value is None else value
-
-
-def _common_type(
-    check: CheckContext, what: str, values: tuple[Value, ...], nodes: tuple[ast.Expression, ...]
-) -> PropertyType | None:
-    """Return the type that alike values have together, or None after reporting two that differ."""
-    known = [
-        (item.type, node)
-        for item, node in zip(values, nodes, strict=True)
-        if not (isinstance(item, Constant) and item.value is None)
-    ]
-    if not known:
-        check.report("T25", f"every value of this {what} is null", nodes[0].span)
-        return None
-    first = known[0][0]
-    for type_, node in known:
-        shape = (type_.is_list, type_.vector) == (first.is_list, first.vector)
-        same = type_.scalar is first.scalar if type_.is_list else are_alike(type_.scalar, first.scalar)
-        if not shape or not same or type_.is_vector or type_.is_map:
-            message = f"the values of {what} have different types: {_plain(first)} and {_plain(type_)}"
-            if type_.is_vector or type_.is_map:
-                message = f"{what} does not take a {'Map' if type_.is_map else 'Vector'}"
-            check.report("T25", message, node.span, "convert one of them, for example with to_string(…)")
-            return None
-    if _are_all_unsigned(values):
-        return PropertyType(Scalar.U64, nullable=True)
-    return reduce(_wider, (type_ for type_, _ in known))
-
-
-def _are_all_unsigned(values: tuple[Value, ...]) -> bool:
-    """Return whether these are values of U64 and what fits it: U32, literals that are not negative, NULL."""
-    numbers = [item for item in values if not (isinstance(item, Constant) and _fits_unsigned(item.value))]
-    scalars = {item.type.scalar for item in numbers if item.type.is_plain}
-    return len(numbers) > 0 and Scalar.U64 in scalars and scalars <= {Scalar.U64, Scalar.U32}
-
-
-def _fits_unsigned(value: object) -> bool:
-    return value is None or (type(value) is int and value >= 0)
-
-
-def _plain(type_: PropertyType) -> PropertyType:
-    return replace(type_, nullable=False)
-
-
-def _wider(left: PropertyType, right: PropertyType) -> PropertyType:
-    enum = left.enum if left.enum == right.enum else None
-    scalar = left.scalar
-    if left.scalar is not right.scalar:
-        scalar = Scalar.F64 if left.scalar.is_float or right.scalar.is_float else _wider_integer(left, right)
-    return PropertyType(scalar, nullable=True, is_list=left.is_list, enum=enum)
-
-
-def _wider_integer(left: PropertyType, right: PropertyType) -> Scalar:
-    return Scalar.U64 if {left.scalar, right.scalar} == {Scalar.U64, Scalar.U32} else Scalar.I64
+    return Case(branches, give_null_type(otherwise, type_), type_)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeGuard
 
 from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.computed import ConditionTruth
+from omnigraph.compiler.ir.computed import ConditionTruth, ListOf
 from omnigraph.compiler.ir.values import BOOL, Constant, EntityId, Now, Parameter, RoundedToF32, Value
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span
@@ -102,6 +103,12 @@ def _align(left: Value, right: Value) -> tuple[Value, Value]:
 
 
 def _align_one(value: Value, other: Value) -> Value:
+    if isinstance(value, ListOf) and value.type.is_list and other.type.is_plain:
+        items = tuple(_align_one(item, other) for item in value.items)
+        rounded = other.type.scalar is Scalar.F32 and value.type.scalar.is_numeric
+        return ListOf(items, replace(value.type, scalar=Scalar.F64) if rounded else value.type)
+    if is_all_null(value) and other.type.is_plain:
+        return Constant(value.value, replace(other.type, is_list=True, nullable=False, enum=None))
     if isinstance(value, Constant) and (value.value is None or not isinstance(other, Constant)):
         return convert_for_comparison(value, other.type)
     fixed = isinstance(other, Constant | Parameter)
@@ -137,13 +144,17 @@ def _problem(operator: ast.Operator, left: Value, right: Value) -> str | None:
     return None
 
 
+def is_all_null(value: Value) -> TypeGuard[Constant]:
+    """Return whether a value is a list without a member that has a type."""
+    members = value.value if isinstance(value, Constant) else None
+    return isinstance(members, tuple) and all(item is None for item in members)
+
+
 def _member_problem(container: Value, item: Value, wanted: str) -> str | None:
     if not container.type.is_list:
         return f"{wanted}, found {container.type}"
     if item.type.is_list:
         return f"a list has scalar members: expected a scalar right operand, found {item.type}"
-    if isinstance(container, Constant) and container.value == ():
-        return None
     if not are_alike(element_type(container.type).scalar, item.type.scalar):
         return f"a list of {container.type.scalar} has no member of type {item.type}"
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import chain
 
+from omnigraph.compiler.ir.computed import ListOf
 from omnigraph.compiler.ir.pattern import VariableKind
 from omnigraph.compiler.ir.reading import values_read
 from omnigraph.compiler.ir.values import (
@@ -27,6 +28,7 @@ from omnigraph.compiler.ir.values import (
 )
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
+from omnigraph.compiler.typecheck.common_type import as_vector
 from omnigraph.compiler.typecheck.patterns.entities import check_entity_call
 from omnigraph.compiler.typecheck.patterns.paths import PATH_HINT
 from omnigraph.compiler.typecheck.patterns.united import describe_kind, describe_types, find_shared_property
@@ -229,14 +231,13 @@ def check_nearest(check: CheckContext, scope: Scope, node: ast.Nearest) -> Vecto
         name = node.field.property.text
         check.report("T15", f"nearest needs a Vector property, {name!r} is {field.type}", node.field.span)
         return None
-    wanted, found = field.type.vector, query.type
-    if isinstance(query, Constant) and found.is_list and found.scalar.is_numeric:
-        size = len(query.value) if isinstance(query.value, tuple) else 0
-        if size != wanted:
-            message = f"nearest query has dimension {size}, the property's dimension is {wanted}"
-            check.report("T15", message, node.query.span)
-            return None
-        return VectorDistance(field, Constant(tuple(map(float, query.value)), field.declared.type))  # type: ignore[arg-type]
+    wanted = field.type.vector
+    query = as_vector(query)
+    found = query.type
+    if isinstance(query, ListOf) and any(values_read(query)):
+        message = "the vector of nearest is one property, or a list of numbers that are given"
+        check.report("T15", message, node.query.span)
+        return None
     if found.is_vector and found.vector != wanted:
         message = f"nearest query has dimension {found.vector}, the property's dimension is {wanted}"
         check.report("T15", message, node.query.span)
@@ -246,6 +247,8 @@ def check_nearest(check: CheckContext, scope: Scope, node: ast.Nearest) -> Vecto
             "T15", f"nearest query must be Vector({wanted}) or String, found {found}", node.query.span
         )
         return None
+    if found.is_vector and isinstance(query, Constant):
+        query = Constant(query.value, field.declared.type)
     return VectorDistance(field, query)
 
 
@@ -344,18 +347,19 @@ def _list(check: CheckContext, node: ast.ListLiteral) -> Constant | None:
     values: list[PlainValue] = []
     type_: PropertyType | None = None
     for item in node.items:
-        if isinstance(item, ast.ListLiteral | ast.NullLiteral):
-            what = "nested lists" if isinstance(item, ast.ListLiteral) else "null"
-            check.report(UNCODED, f"a list literal holds scalar values, not {what}", item.span)
+        if isinstance(item, ast.ListLiteral):
+            check.report(UNCODED, "a list literal holds scalar values, not nested lists", item.span)
             return None
         constant = check_literal(check, item)
         if constant is None:
             return None
+        values.append(constant.value)
+        if constant.value is None:
+            continue
         if type_ is not None and not are_alike(type_.scalar, constant.type.scalar):
             message = f"a list literal cannot mix {type_.scalar} and {constant.type.scalar}"
             check.report(UNCODED, message, item.span)
             return None
         if type_ is None or constant.type.scalar is Scalar.F64:
             type_ = constant.type
-        values.append(constant.value)
     return Constant(tuple(values), replace(type_ or _TYPES[ast.StringLiteral], is_list=True))

@@ -121,12 +121,13 @@ def _literal_problem(constant: Constant, type_: PropertyType, stored_whole: bool
     elif found.is_list:
         return f"a list literal does not fit the scalar type {type_}"
     wanted = Scalar.STRING if stored_whole and type_.scalar is Scalar.BLOB else type_.scalar
-    if value != () and not are_alike(found.scalar, wanted):
+    members = value if isinstance(value, tuple) else (value,)
+    known = [item for item in members if item is not None]
+    if known and not are_alike(found.scalar, wanted):
         return f"expected {type_}, found {found}"
     if stored_whole and type_.scalar.is_integer and found.scalar.is_float:
         return f"a Float literal with a fraction does not fit the integer type {type_}"
-    members = value if isinstance(value, tuple) else (value,)
-    outside = find_outside_enum(members, type_)
+    outside = find_outside_enum(known, type_)
     return f"{outside[0]!r} is not one of {type_}: invalid enum value" if outside else None
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from omnigraph.compiler.ir.computed import ConditionTruth, MemberTest
+from dataclasses import replace
+
+from omnigraph.compiler.functions.patterns import find_pattern_problem
+from omnigraph.compiler.ir.computed import ConditionTruth, ListOf, MemberTest
 from omnigraph.compiler.ir.conditions import TextMatches
 from omnigraph.compiler.ir.values import Constant, ListMember, Parameter, Value
 from omnigraph.compiler.query import ast
+from omnigraph.compiler.typecheck.common_type import common_type, give_null_type
 from omnigraph.compiler.typecheck.conditions import check_condition
 from omnigraph.compiler.typecheck.expressions import check_expression
 from omnigraph.compiler.typecheck.scope import UNCODED, Bound, CheckContext, Scope
@@ -45,6 +49,25 @@ def check_list_test(check: CheckContext, scope: Scope, node: ast.ListTest) -> Va
     return MemberTest(node.quantifier, members, member, condition)
 
 
+def check_list(check: CheckContext, scope: Scope, node: ast.ListExpression) -> Value | None:
+    """Return `[a, b]`: a list of plain values that have a type together; a member may be NULL."""
+    found = [check_expression(check, scope, item) for item in node.items]
+    items = tuple(item for item in found if item is not None)
+    if len(items) < len(found):
+        return None
+    for item, part in zip(items, node.items, strict=True):
+        if not item.type.is_plain:
+            message = f"a list holds plain values, not {replace(item.type, nullable=False)}"
+            check.report("T25", message, part.span)
+            return None
+    type_ = common_type(check, "a list", items, node.items)
+    if type_ is None:
+        return None
+    member = replace(type_, nullable=True)
+    items = tuple(give_null_type(item, member) for item in items)
+    return ListOf(items, replace(type_, nullable=False, is_list=True))
+
+
 def count_members(scope: Scope) -> int:
     """Return how many tests of list members a scope is inside of."""
     found = (scope.get(name) for name in scope.names())
@@ -67,13 +90,10 @@ def check_matches(check: CheckContext, scope: Scope, node: ast.FunctionCall) -> 
         hint = "look for a part of a String with contains"
         check.report("T25", "a pattern is a literal or a parameter", node.arguments[1].span, hint)
         return None
+    if isinstance(pattern, Constant) and isinstance(pattern.value, str):
+        problem = find_pattern_problem(pattern.value)
+        if problem is not None:
+            message = f"the pattern is not a regular expression (RE2): {problem}"
+            check.report("T25", message, node.arguments[1].span)
+            return None
     return ConditionTruth(TextMatches(text, pattern))
-
-
-def as_vector(value: Value) -> Value:
-    """Return a literal list of numbers as a vector; anything else as it is."""
-    if isinstance(value, Constant) and isinstance(value.value, tuple) and value.type.is_list:
-        numbers = [float(item) for item in value.value if isinstance(item, int | float)]
-        if numbers and len(numbers) == len(value.value):
-            return Constant(tuple(numbers), PropertyType(Scalar.F32, vector=len(numbers)))
-    return value

@@ -9,7 +9,7 @@ from typing import Any
 
 from omnigraph.compiler.functions.registry import ITEM, NEGATIVE
 from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap, MemberTest
+from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap, ListOf, MemberTest
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, VariableKind, Way
 from omnigraph.compiler.ir.values import (
     EACH_ROW,
@@ -70,7 +70,7 @@ def condition_text(condition: ir.Condition, variables: Variables) -> str:
             return f"not {_parenthesise(term, variables)}"
         case ir.IsNull(value):
             return f"{of(value)} is null"
-        case ir.ListContains(Constant() | Parameter() | RoundedToF32() as members, item):
+        case ir.ListContains(Constant() | Parameter() | RoundedToF32() | ListOf() as members, item):
             return f"{of(item)} in {of(members)}"
         case ir.ListContains(list_, item):
             return f"{of(list_)} contains {of(item)}"
@@ -147,6 +147,8 @@ def _computed_text(value: Computed, variables: Variables) -> str:
     match value:
         case EntityMap(type_name):
             return f"entity({variable_text(type_name.variable, variables)})"
+        case ListOf(items):
+            return f"[{', '.join(value_text(item, variables) for item in items)}]"
         case MemberTest(quantifier, members, member, condition):
             head = f"{quantifier.value}(${member.name} in {value_text(members, variables)}"
             return f"{head} where {condition_text(condition, variables)})"

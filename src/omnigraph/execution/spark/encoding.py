@@ -73,7 +73,8 @@ def decode(column: pa.Array, type_: PropertyType) -> pa.Array:
         return _fix_size(column, type_.vector)
     if type_.is_list and type_.scalar in _ARROW_TYPES:
         return to_arrow(
-            [None if item is None else list(map(int, item)) for item in column.to_pylist()], type_
+            [item and [None if part is None else int(part) for part in item] for item in column.to_pylist()],
+            type_,
         )
     if type_.scalar in (Scalar.DATE, Scalar.DATETIME):
         return column.cast(_ARROW_TYPES[type_.scalar]).view(arrow_type(type_))

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Property, TableType
-from omnigraph.compiler.functions.registry import Failed
+from omnigraph.compiler.functions.fitting import find_failed
 from omnigraph.compiler.ir.queries import (
     Assignment,
     Delete,
@@ -35,6 +35,7 @@ from omnigraph.execution.embed.row_vectors import RowVectors
 from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.graph.write.integrity.problems import Problem, as_error, show_value
 
+_F32_MAX = 3.4028234663852886e38
 _ONE_ROW = pa.table({"id": pa.nulls(1, pa.string())})
 
 
@@ -159,7 +160,7 @@ def _compute_all(type_name: str, items: tuple[Assignment, ...], place: str) -> t
 
 
 def _compute_one(subject: str, value: Value, type_: PropertyType, place: str) -> Value:
-    if isinstance(value, Constant) and value.type.scalar is type_.scalar:
+    if isinstance(value, Constant) and value.type.scalar is type_.scalar and _is_storable(value):
         return value
     if isinstance(value, Constant) and type_.scalar is Scalar.BLOB:
         return value
@@ -167,6 +168,14 @@ def _compute_one(subject: str, value: Value, type_: PropertyType, place: str) ->
         return value
     (found,) = plain_values(value, _ONE_ROW)
     return Constant(_convert_computed(subject, found, replace(type_, nullable=True), place), type_)
+
+
+def _is_storable(value: Constant) -> bool:
+    """Return whether a constant of the type of a property fits it: a list may have been put together."""
+    members = value.value
+    if not isinstance(members, tuple) or None in members:
+        return not isinstance(members, tuple)
+    return not value.type.is_vector or max(map(abs, members)) <= _F32_MAX  # type: ignore[arg-type, operator]
 
 
 def _compute_id(type_name: str, name: str, value: Value, place: str) -> Value:
@@ -189,8 +198,9 @@ def _compute(table: TableType, item: Assignment, rows: pa.Table, place: str) -> 
 def _convert_computed(subject: str, value: Any, type_: PropertyType, place: str) -> Any:
     """Return a computed value as it is stored; a NULL is judged later, with the other rules."""
     try:
-        if isinstance(value, Failed):
-            raise ValueError(value.reason)
+        failed = find_failed(value)
+        if failed is not None:
+            raise ValueError(failed.reason)
         return convert_to_stored(value, type_)
     except ValueError as error:
         raise refuse_computed(subject, str(error), place) from None

@@ -22,12 +22,22 @@ def to_arrow(values: Sequence[Any], type_: PropertyType) -> pa.Array:
     if type_.scalar is Scalar.BLOB:
         return blob_array(values)
     if type_.scalar not in _EPOCHS:
-        return pa.array(values, arrow_type(type_))
+        try:
+            return pa.array(values, arrow_type(type_))
+        except pa.ArrowInvalid:
+            if not (type_.is_list and type_.scalar.is_float):
+                raise
+            # Arrow takes integers of more digits than a float for wrong, others for floats.
+            return pa.array([_as_floats(value) for value in values], arrow_type(type_))
     numbers, dates = _EPOCHS[type_.scalar]
     if not type_.is_list:
         return pa.array(values, numbers).view(dates)
     lists = pa.array(values, pa.list_(pa.field("item", numbers)))
     return _with_members(lists, lists.values.view(dates), dates)
+
+
+def _as_floats(members: Any) -> Any:
+    return None if members is None else [None if item is None else float(item) for item in members]
 
 
 def to_plain(column: pa.Array | pa.ChunkedArray, type_: PropertyType) -> list[Any]:

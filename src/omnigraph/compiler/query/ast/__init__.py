@@ -12,6 +12,7 @@ from omnigraph.compiler.query.ast.computed import (
     ConditionValue,
     FunctionCall,
     IndexAccess,
+    ListExpression,
     ListTest,
     Negative,
     Operation,
@@ -45,6 +46,7 @@ from omnigraph.compiler.query.ast.expressions import (
     TextFunction,
     Value,
     VariableReference,
+    is_literal,
 )
 from omnigraph.compiler.query.ast.patterns import (
     AndCondition,
@@ -130,6 +132,7 @@ __all__ = [
     "IndexAccess",
     "InsertStatement",
     "IntLiteral",
+    "ListExpression",
     "ListLiteral",
     "ListTest",
     "Literal",
@@ -176,5 +179,6 @@ __all__ = [
     "Value",
     "VariableReference",
     "Write",
+    "is_literal",
     "parts_of",
 ]

@@ -65,6 +65,14 @@ class IndexAccess(ComputedExpression):
 
 
 @dataclass(frozen=True, slots=True)
+class ListExpression(ComputedExpression):
+    """`[a, b]`, of which not every item is a literal."""
+
+    items: tuple[Expression, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionCall(ComputedExpression):
     """`name(a, b)`; which functions there are is known with the types."""
 
@@ -137,6 +145,8 @@ def parts_of(node: Expression | Condition) -> tuple[Expression | Condition, ...]
             return node.list, node.position
         case FunctionCall():
             return node.arguments
+        case ListExpression():
+            return node.items
         case CaseExpression():
             pairs = [part for item in node.branches for part in (item.condition, item.value)]
             return (*pairs, *(() if node.otherwise is None else (node.otherwise,)))

@@ -94,6 +94,11 @@ Literal: TypeAlias = (
 )
 
 
+def is_literal(node: object) -> bool:
+    """Return whether an expression is a literal."""
+    return isinstance(node, Literal)
+
+
 @dataclass(frozen=True, slots=True)
 class VariableReference:
     """`$name`: a parameter, a node, an edge or a path length."""

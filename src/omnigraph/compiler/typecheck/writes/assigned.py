@@ -7,6 +7,7 @@ from dataclasses import replace
 from omnigraph.compiler.ir.values import Value
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.spelling import expression_text
+from omnigraph.compiler.typecheck.common_type import as_vector
 from omnigraph.compiler.typecheck.expressions import LITERALS, check_expression
 from omnigraph.compiler.typecheck.properties import PropertyTarget, check_stored
 from omnigraph.compiler.typecheck.scope import CheckContext, Scope
@@ -27,6 +28,8 @@ def check_assigned(
     value = check_expression(check, scope, node)
     if value is None:
         return None
+    if target.type.is_vector:
+        value = as_vector(value)
     problem = _find_problem(target, node, value.type)
     if problem is not None:
         check.report("T7", problem[0], node.span, problem[1])

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.base.errors import TypeCheckError
-from omnigraph.compiler.functions.registry import Failed
+from omnigraph.compiler.functions.fitting import find_failed
 from omnigraph.compiler.ir.values import Value
 from omnigraph.compiler.typecheck.columns import parse_column_expression, type_column_expression
 from omnigraph.compiler.types import PropertyType, Scalar
@@ -65,7 +65,8 @@ def compute_columns(text: str, columns: Mapping[str, pa.Array], rows: int) -> Co
             f"the values of {', '.join(sorted(columns))} are not all such as properties have"
         ) from None
     found = plain_values(value, pa.table(stored or {"": pa.nulls(rows)}))
-    failed = {at: item.reason for at, item in enumerate(found) if isinstance(item, Failed)}
+    failures = {at: find_failed(item) for at, item in enumerate(found)}
+    failed = {at: failure.reason for at, failure in failures.items() if failure is not None}
     return ComputedColumn(
         to_arrow([None if at in failed else item for at, item in enumerate(found)], value.type), failed
     )
@@ -78,7 +79,7 @@ def compute_members(text: str, members: Mapping[str, Any]) -> Any:
     plain = {name: tuple(item) if isinstance(item, list) else item for name, item in members.items()}
     row = {name: to_arrow([plain[name]], type_) for name, type_ in typed.items()}
     [found] = plain_values(value, pa.table(row or {"": pa.nulls(1)}))
-    return list(found) if isinstance(found, tuple) else found
+    return find_failed(found) or (list(found) if isinstance(found, tuple) else found)
 
 
 def _fit_types(
