@@ -151,3 +151,23 @@ def test_a_column_that_is_only_read_conflicts_when_it_changed(tmp_path: Path, wo
         else:
             slow.answer()
     assert (_row(graph, "ada")["n"], _row(graph, "ada")["count"]) == (2, 2)
+
+
+def test_lists_of_values_are_stored_and_one_that_holds_null_is_refused(graph: og.Graph) -> None:
+    text = """query q($s: String, $n: F64) {
+      update Person set { tags: [name, $s, lower("Z")], v: [n, $n] } where name in [$s, "ada"]
+    }"""
+    assert graph.mutate(text, {"s": "none", "n": 0.5}).affected_nodes == 1
+    row = _row(graph, "ada")
+    assert (row["tags"], row["v"]) == (["ada", "none", "z"], [5.0, 0.5])
+    for value, why in (
+        ("[e, name]", "null does not fit String"),
+        ("[$s]", "null does not fit String"),
+        ('[to_string(1 / 0), "x"]', "division by zero"),
+    ):
+        wrong = f'query q($s: String?) {{ update Person set {{ tags: {value} }} where name = "ada" }}'
+        with pytest.raises(og.ValidationError, match=f"Person.tags cannot be computed: {why}"):
+            graph.mutate(wrong, {"s": None})
+    with pytest.raises(og.ValidationError, match="F32"):
+        graph.mutate('query q($n: F64) { update Person set { v: [$n, 1] } where name = "ada" }', {"n": 1e300})
+    assert _row(graph, "ada") == row

@@ -8,7 +8,7 @@ from typing import Any
 
 from omnigraph.compiler.catalog.model import EDGE_ENDS, Catalog, EdgeType, TableType
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.compiler.values.accept import accept
+from omnigraph.compiler.values.accept import Refused, accept
 from omnigraph.compiler.values.canonical import canonical_key, canonical_text
 
 _END_TYPE = PropertyType(Scalar.STRING)
@@ -56,3 +56,13 @@ def id_of_end(value: Any, type_: PropertyType) -> str:
     if isinstance(value, str) and not (is_date and not _INTEGER.fullmatch(value)):
         return str(accept(value, _END_TYPE))
     return canonical_text(accept(value, type_), type_)
+
+
+def name_ends(value: Any, type_: PropertyType) -> Any:
+    """Return the id of the node that a value names, or those of a list of them; of what names none a text."""
+    if isinstance(value, tuple):
+        return tuple(name_ends(item, type_) for item in value)
+    try:
+        return None if value is None else id_of_end(value, type_)
+    except Refused:
+        return str(value)

@@ -196,6 +196,20 @@ class RoundedToF32:
 
 
 @dataclass(frozen=True, slots=True)
+class IdOfEnd:
+    """The id of the node that a parameter names by its id or its key, or those of a list of nodes."""
+
+    value: Parameter
+    key: PropertyType
+    """The type of the key."""
+
+    @property
+    def type(self) -> PropertyType:
+        """String."""
+        return replace(STRING, nullable=self.value.type.nullable, is_list=self.value.type.is_list)
+
+
+@dataclass(frozen=True, slots=True)
 class StoredAs:
     """A parameter that is stored in a property; binding converts it strictly or raises ValidationError.
 
@@ -318,6 +332,7 @@ Value: TypeAlias = (
     | StageValue
     | PathValue
     | RoundedToF32
+    | IdOfEnd
     | StoredAs
     | TextMatch
     | TextScore

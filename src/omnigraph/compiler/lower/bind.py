@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from omnigraph.base.errors import BadInput, ParameterError, ValidationError
+from omnigraph.compiler.catalog.keys import name_ends
 from omnigraph.compiler.functions.fitting import find_failed, fit_value, make_list
 from omnigraph.compiler.functions.registry import apply_to
 from omnigraph.compiler.ir import conditions as cond
@@ -25,6 +26,7 @@ from omnigraph.compiler.ir.values import (
     Computed,
     Constant,
     EntityId,
+    IdOfEnd,
     Now,
     Parameter,
     PlainValue,
@@ -95,6 +97,8 @@ class _Binder:
             return Constant(self.now, DATETIME)
         if isinstance(node, RoundedToF32):
             return convert_for_comparison(Constant(self.params[node.value.name], node.value.type), node.type)
+        if isinstance(node, IdOfEnd):
+            return Constant(name_ends(self.params[node.value.name], node.key), node.type)
         if isinstance(node, StoredAs):
             return self._bind_stored(node)
         if isinstance(node, TextMatch):

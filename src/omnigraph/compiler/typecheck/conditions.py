@@ -11,6 +11,7 @@ from omnigraph.compiler.ir.values import BOOL, Constant, EntityId, Now, Paramete
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span
 from omnigraph.compiler.typecheck.expressions import check_expression, check_property, check_text_call
+from omnigraph.compiler.typecheck.patterns.ends import name_compared_ends
 from omnigraph.compiler.typecheck.scope import CheckContext, Scope
 from omnigraph.compiler.typecheck.types import are_alike, are_comparable, convert_for_comparison, element_type
 from omnigraph.compiler.types import Scalar
@@ -41,7 +42,10 @@ def check_condition(check: CheckContext, scope: Scope, node: ast.Condition) -> i
         return _check_truth(check, scope, node)
     left = _operand(check, scope, node.left)
     right = _operand(check, scope, node.right)
-    return None if left is None or right is None else relate(check, node.operator, left, right, node.span)
+    if left is None or right is None:
+        return None
+    left, right = name_compared_ends(check, scope, node.operator, left, right)
+    return relate(check, node.operator, left, right, node.span)
 
 
 def _check_truth(check: CheckContext, scope: Scope, node: ast.TruthTest) -> ir.Condition | None:

@@ -22,6 +22,7 @@ from omnigraph.compiler.ir.values import (
     EntityKey,
     EntityType,
     GroupValue,
+    IdOfEnd,
     ListMember,
     Now,
     Parameter,
@@ -70,7 +71,9 @@ def condition_text(condition: ir.Condition, variables: Variables) -> str:
             return f"not {_parenthesise(term, variables)}"
         case ir.IsNull(value):
             return f"{of(value)} is null"
-        case ir.ListContains(Constant() | Parameter() | RoundedToF32() | ListOf() as members, item):
+        case ir.ListContains(
+            Constant() | Parameter() | RoundedToF32() | IdOfEnd() | ListOf() as members, item
+        ):
             return f"{of(item)} in {of(members)}"
         case ir.ListContains(list_, item):
             return f"{of(list_)} contains {of(item)}"
@@ -93,7 +96,7 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
             return _shorten(_constant(plain, type_))
         case Parameter(name) | ListMember(_, name):
             return f"${name}"
-        case RoundedToF32(parameter) | StoredAs(parameter):
+        case RoundedToF32(parameter) | IdOfEnd(parameter) | StoredAs(parameter):
             return f"${parameter.name}"
         case Now():
             return "now()"

@@ -12,6 +12,7 @@ from omnigraph.compiler.ir.values import (
     Constant,
     EdgeEnd,
     EntityId,
+    IdOfEnd,
     Now,
     Parameter,
     PropertyValue,
@@ -22,9 +23,9 @@ from omnigraph.compiler.ir.values import (
 )
 from omnigraph.compiler.types import Scalar
 
-Given: TypeAlias = Constant | Parameter | RoundedToF32 | Now
+Given: TypeAlias = Constant | Parameter | RoundedToF32 | IdOfEnd | Now
 How: TypeAlias = Comparator | Literal["is null", "in"]
-_GIVEN_VALUES = (Constant, Parameter, RoundedToF32, Now)
+_GIVEN_VALUES = (Constant, Parameter, RoundedToF32, IdOfEnd, Now)
 _STORED_VALUES = (PropertyValue, EntityId, EdgeEnd, StageValue)
 Joined: TypeAlias = PropertyValue | EntityId | EdgeEnd | StageValue
 JoinSides: TypeAlias = tuple[Joined, Joined]

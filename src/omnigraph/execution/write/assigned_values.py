@@ -33,6 +33,7 @@ from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.conditions import columns_of_value, plain_values
 from omnigraph.execution.embed.row_vectors import RowVectors
 from omnigraph.graph.write.integrity.convert import convert
+from omnigraph.graph.write.integrity.places import RowPlace
 from omnigraph.graph.write.integrity.problems import Problem, as_error, show_value
 
 _F32_MAX = 3.4028234663852886e38
@@ -175,7 +176,7 @@ def _is_storable(value: Constant) -> bool:
     members = value.value
     if not isinstance(members, tuple) or None in members:
         return not isinstance(members, tuple)
-    return not value.type.is_vector or max(map(abs, members)) <= _F32_MAX  # type: ignore[arg-type, operator]
+    return not value.type.is_vector or max(map(abs, members)) <= _F32_MAX  # type: ignore[arg-type]
 
 
 def _compute_id(type_name: str, name: str, value: Value, place: str) -> Value:
@@ -190,7 +191,7 @@ def _compute_id(type_name: str, name: str, value: Value, place: str) -> Value:
 def _compute(table: TableType, item: Assignment, rows: pa.Table, place: str) -> list[Any]:
     subject, type_ = f"{table.name}.{item.property.name}", replace(item.property.type, nullable=True)
     return [
-        _convert_computed(subject, value, type_, f"{place}, {table.kind} {id_!r}")
+        _convert_computed(subject, value, type_, RowPlace(place, table.kind, id_))
         for value, id_ in zip(plain_values(item.value, rows), rows["id"].to_pylist(), strict=True)
     ]
 

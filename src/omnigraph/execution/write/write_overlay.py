@@ -20,6 +20,7 @@ from omnigraph.graph.model.arrow_values import rows_to_arrow, to_arrow, to_plain
 from omnigraph.graph.model.columns import is_blob_property, table_schema
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.integrity.places import RowPlace
 from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.filters import OneOf
@@ -148,7 +149,7 @@ class PendingTable:
         def place(row: int) -> str:
             # A newly minted id means nothing to the caller.
             return (
-                places[row] if self.fresh else f"{places[row]}, {self.table.kind} {rows['id'][row].as_py()!r}"
+                places[row] if self.fresh else RowPlace(places[row], self.table.kind, rows["id"][row].as_py())
             )
 
         return TableDelta(self.table, rows, list(self.removed), place=place)

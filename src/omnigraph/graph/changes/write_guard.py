@@ -110,18 +110,22 @@ class DataGuard:
 
 def _hide_stored(problem: Json) -> Json:
     place, rule = problem["place"], problem["rule"]
+    own = [] if problem["entity_id"] is None else [problem["entity_id"]]
     if isinstance(place, str) and place.startswith("stored "):
         return {
             **problem,
             "place": None,
             "value": None,
+            "entity_id": None,
+            "entities": [],
             "message": "what is stored needs what goes away",
         }
     if rule == "card":
         message = f"@card violation on edge {problem['type']}: a node has too many of them, or too few"
-        return {**problem, "message": message, "value": None}
+        return {**problem, "message": message, "value": None, "entities": own}
     if rule == "unique":
-        return {**problem, "message": problem["message"].partition(", as has the stored ")[0]}
+        told = problem["message"].partition(", as has the stored ")[0]
+        return {**problem, "message": told, "entities": own}
     return problem
 
 

@@ -52,7 +52,9 @@ def entities_of(problem: Problem) -> tuple[str, ...]:
     """Return the ids of the entities that break a rule together, those to blame first."""
     if problem.rule not in ("card", "unique"):
         return ()
-    return tuple(dict.fromkeys(str(place) for place in (*problem.list_places(), *problem.beside)))
+    return tuple(
+        dict.fromkeys(str(place) for place in (*problem.list_places(), *problem.beside, *problem.stored))
+    )
 
 
 def entity_of(problem: Problem) -> str | None:

@@ -17,6 +17,7 @@ from omnigraph.graph.model.key_ids import ids_of_rows
 from omnigraph.graph.schema_apply.columns import filler
 from omnigraph.graph.write.integrity.cardinality import check_cardinality
 from omnigraph.graph.write.integrity.delta import Place, TableDelta
+from omnigraph.graph.write.integrity.places import RowPlace
 from omnigraph.graph.write.integrity.problems import Problem, Problems
 from omnigraph.graph.write.integrity.stored import BranchRows, NothingStored
 from omnigraph.graph.write.integrity.uniqueness import check_uniques, find_repeated
@@ -47,7 +48,7 @@ def check_stored(
     ids = rows["id"]
 
     def place(row: int) -> str:
-        return f"{new.kind} {ids[row].as_py()!r}"
+        return RowPlace("", new.kind, ids[row].as_py())
 
     problems = Problems()
     problems.add(_missing_blobs(new, old, steps, base))
@@ -88,7 +89,7 @@ def _missing_blobs(
         if item.type.scalar is Scalar.BLOB and item.name in required:
             for id_ in base.table(old.table_key).scan(["id"], NullColumn(names[item.id]))["id"].to_pylist():
                 message = f"{new.name}.{item.name} is required and has null or invalid values"
-                yield Problem("required", new.name, message, item.name, None, f"{new.kind} {id_!r}")
+                yield Problem("required", new.name, message, item.name, None, RowPlace("", new.kind, id_))
 
 
 def _rows_as_they_will_be(new: TableType, old: TableType, base: WriteBase) -> pa.Table:

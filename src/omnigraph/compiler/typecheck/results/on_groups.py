@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 from omnigraph.compiler.ir import values as ir
 
 _Part = TypeVar("_Part")
-_SAME_FOR_EVERY_GROUP = (ir.Constant, ir.Parameter, ir.Now, ir.RoundedToF32, ir.GroupValue, ir.ListMember)
+_SAME_FOR_EVERY_GROUP = (
+    ir.Constant,
+    ir.Parameter,
+    ir.Now,
+    ir.RoundedToF32,
+    ir.IdOfEnd,
+    ir.GroupValue,
+    ir.ListMember,
+)
 _WITH_PARTS = ("omnigraph.compiler.ir.computed", "omnigraph.compiler.ir.conditions")
 
 

@@ -9,6 +9,7 @@ from omnigraph.compiler.ir.values import EdgeEnd, EntityId, Parameter, PropertyV
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.typecheck.conditions import check_condition, relate
 from omnigraph.compiler.typecheck.expressions import LITERALS, check_literal
+from omnigraph.compiler.typecheck.patterns.ends import find_key
 from omnigraph.compiler.typecheck.properties import PropertyTarget, check_compared
 from omnigraph.compiler.typecheck.rows import ONLY_NULL_HINT, check_row_value
 from omnigraph.compiler.typecheck.scope import CheckContext, Scope
@@ -48,6 +49,8 @@ def check_predicate(check: CheckContext, scope: Scope, node: ast.Condition) -> c
     column = _check_column(check, scope, node.left)
     if column is None:
         return None
+    if isinstance(column, EdgeEnd) and find_key(check, scope, column) is not None:
+        return check_condition(check, scope, node)
     value = _check_right_side(check, scope, node, column)
     return None if value is None else relate(check, node.operator, column, value, node.span)
 

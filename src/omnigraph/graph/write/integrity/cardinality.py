@@ -102,12 +102,12 @@ class _EdgeImage:
             if count < self.edge.cardinality.low:
                 problem = self._too_few(source, count, rows, moved.get(source, []))
                 gone = sorted(id_ for id_, of in source_of.items() if of == source)
-                yield replace(problem, beside=tuple(id_ for id_ in gone if id_ not in problem.list_places()))
+                yield replace(problem, stored=tuple(id_ for id_ in gone if id_ not in problem.list_places()))
             else:
                 # An edge that has this source already takes no place of another.
                 order = sorted(rows, key=lambda row: (row not in changed, row))
                 problem = self._too_many(source, count, len(stored), order)
-                yield replace(problem, beside=tuple(sorted(stored)[:_MAX_NAMED_EDGES]))
+                yield replace(problem, stored=tuple(sorted(stored)[:_MAX_NAMED_EDGES]))
 
     def _too_many(self, source: str, count: int, kept: int, rows: Sequence[int]) -> Problem:
         high = self.edge.cardinality.high

@@ -31,3 +31,21 @@ class RecordPlace:
         """Return the place as plain JSON data."""
         counted = {self.unit.removeprefix("csv "): self.number}
         return {"file": self.file, **counted} if self.file is not None else {**counted}
+
+
+class RowPlace(str):
+    """A place that names the row at it: its id is what follows the text."""
+
+    __slots__ = ("id",)
+    id: str
+
+    def __new__(cls, text: str, kind: str, id: str) -> RowPlace:
+        """Return `text, kind 'id'`; without a text only what the row is called."""
+        named = f"{kind} {id!r}"
+        place = super().__new__(cls, f"{text}, {named}" if text else named)
+        place.id = id
+        return place
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as text: a place that travels is read by people."""
+        return str, (str(self),)

@@ -8,7 +8,7 @@ from typing import Any
 
 from omnigraph.base.errors import KeyConflict, OmniError, ValidationError
 from omnigraph.graph.write.integrity.json_values import as_json
-from omnigraph.graph.write.integrity.places import RecordPlace
+from omnigraph.graph.write.integrity.places import RecordPlace, RowPlace
 
 SHOWN_PROBLEMS = 20
 _MAX_VALUE_CHARACTERS = 80
@@ -33,7 +33,9 @@ class Problem:
     others: tuple[RecordPlace | str, ...] = ()
     """Further records that break the rule together with the one at `place`."""
     beside: tuple[RecordPlace | str, ...] = ()
-    """Records, and ids of stored rows, that stand in the way and are not to blame."""
+    """Records that stand in the way and are not to blame."""
+    stored: tuple[str, ...] = ()
+    """The ids of stored rows that stand in the way and are not to blame."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message
@@ -50,8 +52,20 @@ class Problem:
             "property": self.property,
             "value": show_value(self.value),
             "place": None if self.place is None else str(self.place),
+            "entity_id": self._find_id(),
+            "entities": list(self._list_ids()),
             "message": self.message,
         }
+
+    def _find_id(self) -> str | None:
+        return self.entity_id or (self.place.id if isinstance(self.place, RowPlace) else None)
+
+    def _list_ids(self) -> dict[str, None]:
+        """Return the ids of the rows that break the rule together, as far as rows have ids yet."""
+        places = (self.place, *self.others, *self.beside)
+        ids = (place.id for place in places if isinstance(place, RowPlace))
+        found = self._find_id()
+        return dict.fromkeys([*([] if found is None else [found]), *ids, *self.stored])
 
 
 ProblemKind = tuple[str, str, str | None]

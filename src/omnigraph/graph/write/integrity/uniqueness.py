@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +34,8 @@ def find_repeated(
         return
     for row, first in later_rows(tuples):
         other = place(first)
-        yield _problem(table, group, tuples[row].as_py(), place(row), other, other)
+        beside = () if other is None else (other,)
+        yield replace(_problem(table, group, tuples[row].as_py(), place(row), other), beside=beside)
 
 
 def has_repeated(values: pa.Array) -> bool:
@@ -94,7 +96,8 @@ def _find_taken(
     for row in pc.indices_nonzero(at.is_valid()).to_pylist():
         id_ = rows["id"][at[row].as_py()].as_py()
         other = f"the stored {delta.table.name} '{show_value(id_)}'"
-        yield _problem(delta.table, group, tuples[row].as_py(), delta.place(row), other, id_)
+        found = _problem(delta.table, group, tuples[row].as_py(), delta.place(row), other)
+        yield replace(found, stored=(id_,))
 
 
 def _problem(
@@ -103,16 +106,13 @@ def _problem(
     text: str,
     place: RecordPlace | str | None,
     other: RecordPlace | str | None,
-    twin: RecordPlace | str | None,
 ) -> Problem:
     name = f"{table.name}.{group[0]}" if len(group) == 1 else f"{table.name}.({', '.join(group)})"
     also = f", as has {other}" if other else ""
     is_key = text.startswith("[")  # the id of a key of several members is a JSON array already
     value = text if len(group) == 1 or is_key else _members(text)
     message = f"@unique violation on {name}: '{show_value(value)}' occurs twice{also}"
-    return Problem(
-        "unique", table.name, message, ", ".join(group), value, place, beside=() if twin is None else (twin,)
-    )
+    return Problem("unique", table.name, message, ", ".join(group), value, place)
 
 
 def _members(text: str) -> str:
