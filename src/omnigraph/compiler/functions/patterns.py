@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-_REPEAT = re.compile(r"\{(0|[1-9][0-9]*)(,(0|[1-9][0-9]*)?)?\}")
+_REPETITION = re.compile(r"\{(0|[1-9][0-9]*)(,(0|[1-9][0-9]*)?)?\}")
 _FLAGS = re.compile(r"\(\?(?:[imsU]*(?:-[imsU]+)?)([:)])")
-_NAMED = re.compile(r"\(\?P?<(\w+)>")
+_NAMED_GROUP = re.compile(r"\(\?P?<(\w+)>")
 _ESCAPE = re.compile(r"\\(?:[1-7][0-7]{1,2}|0[0-7]{0,2}|x[0-9A-Fa-f]{2}|x\{[0-9A-Fa-f]+\}|[afnrtv])")
 _CLASS_OF_NAME = re.compile(r"\\[pP](?:\{\^?([^}]*)\}|([^{]))", re.DOTALL)
 _CATEGORY = re.compile(r"C[cfos]?|L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|S[ckmo]?|Z[lps]?|[A-Z][A-Za-z_]{2,}")
 """Categories of characters, and what may be the name of a script: which there are changes with RE2."""
-_CLASS = re.compile(r"\\[dDsSwW]")
+_CLASS_ESCAPE = re.compile(r"\\[dDsSwW]")
 _POSITION = re.compile(r"\\[bBAzC]")
 _POSIX = re.compile(r"\[:\^?(.*?):\]", re.DOTALL)
 _POSIX_NAME = re.compile(
@@ -89,7 +89,7 @@ class _Pattern:
             return True
         if flags := self._take(_FLAGS):
             return flags[1] == ":"
-        if named := self._take(_NAMED):
+        if named := self._take(_NAMED_GROUP):
             if named[1] in self._names:
                 raise _Wrong(f"two groups are called {named[1]}")
             self._names.add(named[1])
@@ -103,7 +103,7 @@ class _Pattern:
         start = self._at
         if self._text[start] in "*+?":
             self._at += 1
-        elif counts := self._take(_REPEAT):
+        elif counts := self._take(_REPETITION):
             low, high = int(counts[1]), int(counts[3] or counts[1])
             if max(low, high) > _MOST_REPEATS or high < low:
                 rule = f"at most {_MOST_REPEATS}, the smaller number first"
@@ -126,7 +126,7 @@ class _Pattern:
             quoted = self._text[self._at + 2 : end if end >= 0 else None]
             self._at = end + 2 if end >= 0 else len(self._text)
             return bool(quoted)
-        elif not (self._take(_POSITION) or self._take(_CLASS) or self._named_class()):
+        elif not (self._take(_POSITION) or self._take(_CLASS_ESCAPE) or self._named_class()):
             self._escape()
         return True
 
@@ -162,7 +162,7 @@ class _Pattern:
             if posix := self._take(_POSIX):
                 if not _POSIX_NAME.fullmatch(posix[1]):
                     raise _Wrong(f"there is no class {posix[0]}")
-            elif not (self._named_class() or self._take(_CLASS)):
+            elif not (self._named_class() or self._take(_CLASS_ESCAPE)):
                 self._range(start)
         self._at += 1
 
