@@ -146,7 +146,7 @@ class _Pattern:
             raise _Wrong("it ends in a backslash")
         if not itself.isascii() or itself.isalnum():
             hint = ": there are no back-references" if itself.isdigit() else ""
-            raise _Wrong(f"\\{itself} is no escape{hint}")
+            raise _Wrong(f"\\{itself} is not an escape{hint}")
         self._at += 2
         return ord(itself)
 
@@ -182,7 +182,7 @@ class _Pattern:
             return
         self._at += 1
         if self._member(start) < low:
-            raise _Wrong(f"{self._text[begin : self._at]} is no range: the smaller character comes first")
+            raise _Wrong(f"{self._text[begin : self._at]} is not a range: the smaller character comes first")
 
     def _member(self, start: int) -> int:
         if self._at >= len(self._text):
