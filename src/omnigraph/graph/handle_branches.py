@@ -203,7 +203,8 @@ class Branches:
                 "open the graph with read_only=False"
             )
         self._internals.check_writable()
-        self._internals.check_sees_all("a rebase")
+        for branch in (name, onto):
+            self._internals.check_sees_all("a rebase", normalise(branch))
         options = run.options(strategy, resolutions, self._internals.make_access())
         return rebase.rebase_branch(
             self._internals.whole, normalise(name), normalise(onto), self._graph.actor, options, dry_run

@@ -126,6 +126,12 @@ class Internals:
                 branch=self.graph.branch if branch is None else branch,
             )
 
+    def check_sees_all_branches(self, what: str) -> None:
+        """Refuse what takes in all branches at once, when its actor does not see all data of each."""
+        if self.core.sight is not None:
+            for ref in self.core.truth.live_refs():
+                self.check_sees_all(what, ref.name)
+
     def refuse_misfit(self, policy: Gate | None = None) -> None:
         """Refuse a policy, this handle's unless given, that names what the graph never had."""
         gate = self.graph.policy if policy is None else policy

@@ -31,7 +31,7 @@ def run_backup(
         raise BadInput("`since` is for a backup of the whole graph: leave out the branch or snapshot")
     if since is not None and not (isinstance(since, str) and is_ulid(since)):
         raise BadInput(f"since is {since!r}: it must be the id of a commit", since=since)
-    graph.internals.check_sees_all("a backup")
+    graph.internals.check_sees_all_branches("a backup")
     options = _options(graph, target) if options is None else options
     place = open_place(target, options)
     refuse_nested(place, options)

@@ -34,7 +34,7 @@ def run_repair(graph: Graph, confirm: bool, scrub: bool, progress: Progress | No
     graph.internals.check_allowed("admin")
     if confirm:
         graph.internals.check_writable()
-    graph.internals.check_sees_all("a repair")
+    graph.internals.check_sees_all_branches("a repair")
     return repair(graph.internals.whole, confirm, scrub, progress)
 
 

@@ -40,6 +40,7 @@ from omnigraph.graph.write.keys import check_key, claim_key
 from omnigraph.policy.actions import BranchScope
 from omnigraph.sdk.proposals.checks import run_checks
 from omnigraph.sdk.proposals.entity_names import read_entity
+from omnigraph.sdk.proposals.sight import ProposalSight
 
 if TYPE_CHECKING:
     from omnigraph.sdk.reading import ReadableGraph
@@ -60,6 +61,7 @@ class Proposals:
     def __init__(self, graph: ReadableGraph) -> None:
         self._graph = graph
         self._internals = graph.internals
+        self._sight = ProposalSight(graph)
 
     def create(
         self,
@@ -192,8 +194,8 @@ class Proposals:
         conflict is kept with what the conflict shows, and is not used when either side says something else
         by the time of the merge. With `replace` no earlier answer stays.
         """
-        self._internals.check_sees_all("an answer to the conflicts of a proposal")
         context, id = self._find(id, writes=True)
+        self._sight.check(fold(context.stored.read(id).stored), "an answer to the conflicts of a proposal")
         given = read_answers(list_members(resolutions))
 
         def decide(facts: ProposalFacts) -> Mapping[str, Any]:
@@ -207,9 +209,9 @@ class Proposals:
 
         Nothing is merged. Checks are run on what the merge would make of the target.
         """
-        self._internals.check_sees_all("a look at what a proposal would do")
         context, id = self._find(id)
         stored = read_proposal(context, id).stored
+        self._sight.check(fold(stored), "a look at what a proposal would do")
         return judge_proposal(context, stored, self._run_checks, self._demanded_by_policy(fold(stored).into))
 
     def merge(
@@ -227,9 +229,9 @@ class Proposals:
         merged when the source says something else than this. A proposal that is merged already answers with
         its commit.
         """
-        self._internals.check_sees_all("a merge of a proposal")
         context, id = self._find(id, writes=True)
         facts = fold(context.stored.read(id).stored)
+        self._sight.check(facts, "a merge of a proposal")
         self._check_policy("branch_merge", facts.source, facts.into)
         said = facts.title if message is None else message
         request = self._internals.make_request(facts.into, said, False, metadata=metadata)
@@ -265,9 +267,10 @@ class Proposals:
 
     def _cut(self, page: ProposalPage) -> ProposalPage:
         """Return events without what of the data only those may know who see all of it."""
-        if self._internals.sees_all():
-            return page
-        return replace_fields(page, events=tuple(replace_fields(item, facts={}) for item in page.events))
+        stored, ids = self._context().stored, {item.proposal for item in page.events}
+        seen = {id for id in ids if self._sight.sees(fold(stored.read(id).stored))}
+        events = (item if item.proposal in seen else replace_fields(item, facts={}) for item in page.events)
+        return replace_fields(page, events=tuple(events))
 
     def list(
         self,
@@ -333,11 +336,7 @@ class Proposals:
 
     def _describe(self, context: ProposalContext, stored: StoredProposal) -> Proposal:
         """Return a proposal, without what of the data only those may know who see all of it."""
-        told = describe_proposal(context, stored)
-        if self._internals.sees_all():
-            return told
-        events = tuple(replace_fields(item, facts={}) for item in told.events)
-        return replace_fields(told, checks=(), resolutions=(), events=events)
+        return self._sight.cut(describe_proposal(context, stored), fold(stored))
 
     def _context(self) -> ProposalContext:
         return ProposalContext(self._internals.whole, self._graph.actor, not self._graph.read_only)
