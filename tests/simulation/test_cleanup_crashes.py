@@ -15,7 +15,7 @@ from omnigraph.base import clock, failpoints
 from omnigraph.base.errors import Contention, HistoricalVersionReclaimed, NotFound
 from omnigraph.base.failpoints import InjectedFault
 from omnigraph.base.ids import new_commit_id
-from omnigraph.graph.branches.lifecycle import create_branch
+from omnigraph.graph.branches.create import create_branch
 from omnigraph.graph.manifest import chain, layout
 from omnigraph.graph.write.commit import commit
 from omnigraph.graph.write.work import CommitRequest

@@ -15,7 +15,7 @@ from typing import Any
 import omnigraph as og
 from omnigraph.base import clock
 from omnigraph.base.ids import new_commit_id
-from omnigraph.graph.branches.lifecycle import create_branch
+from omnigraph.graph.branches.create import create_branch
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.chain import stamp_time
 from omnigraph.graph.manifest.floors import Floor, write_floor

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.choices import MergeStrategy
 from omnigraph.base.errors import ReadOnly
+from omnigraph.graph.branches.create import create_branch, refuse_isolated
 from omnigraph.graph.branches.info import BranchInfo, describe_branch
-from omnigraph.graph.branches.lifecycle import create_branch, refuse_isolated, restore_branch
+from omnigraph.graph.branches.lifecycle import restore_branch
 from omnigraph.graph.branches.listing import list_branches
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.branches.protection import protect_branch, read_protection

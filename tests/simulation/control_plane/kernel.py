@@ -18,7 +18,8 @@ from omnigraph.base.errors import Contention, Unavailable
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, refuse_isolated, restore_branch
+from omnigraph.graph.branches.create import create_branch, refuse_isolated
+from omnigraph.graph.branches.lifecycle import delete_branch, restore_branch
 from omnigraph.graph.branches.rename import rename_branch
 from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, CleanupRequest, cleanup
 from omnigraph.graph.maintenance.cleanup.retention import Limits

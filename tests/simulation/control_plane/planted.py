@@ -119,7 +119,10 @@ FLAWS: dict[str, Flaw] = {
     ),
     "1d_origin_is_not_checked": Flaw(
         "who makes a branch does not look at its origin after it has the name",
-        {"omnigraph.graph.branches.lifecycle._check_origin": _answer(None)},
+        {
+            "omnigraph.graph.branches.create.check_origin": _answer(None),
+            "omnigraph.graph.branches.lifecycle.check_origin": _answer(None),
+        },
         "forks",
     ),
     "2_settlement_is_stepped_over": Flaw(

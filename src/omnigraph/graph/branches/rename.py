@@ -28,7 +28,8 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
-from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, goes_on_in
+from omnigraph.graph.branches.create import create_branch, goes_on_in
+from omnigraph.graph.branches.lifecycle import delete_branch
 from omnigraph.graph.branches.unfinished import await_maker, put_call_off
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord

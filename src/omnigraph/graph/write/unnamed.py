@@ -13,7 +13,7 @@ from dataclasses import replace
 from omnigraph.base.errors import HistoricalVersionReclaimed
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
-from omnigraph.graph.branches.lifecycle import create_branch
+from omnigraph.graph.branches.create import create_branch
 from omnigraph.graph.branches.line import Beginning, Line
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.refs import BranchRef
