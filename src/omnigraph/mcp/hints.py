@@ -40,6 +40,10 @@ HINTS: Mapping[str, str] = {
 """By the code of an error; messages say what is wrong, these what an agent can do about it."""
 
 
+_WRITES = frozenset({"change", "schema_apply", "branch_merge"})
+"""What an actor who may not do it to a branch may perhaps propose."""
+
+
 def describe_error(error: OmniError, limits: ToolLimits) -> dict[str, Any]:
     """Return an error as the answer of a tool."""
     details = dict(error.details)
@@ -51,8 +55,15 @@ def describe_error(error: OmniError, limits: ToolLimits) -> dict[str, Any]:
         "error": error.message,
         "code": error.code,
         "retryable": error.retryable,
-        "hint": HINTS.get(error.code),
+        "hint": _find_hint(error),
         "details": encode(details),
     }
     bounded: dict[str, Any] = cut_down(answer, limits.bytes)
     return bounded
+
+
+def _find_hint(error: OmniError) -> str | None:
+    branch = error.details.get("branch") or error.details.get("target_branch")
+    if error.code == "policy_denied" and branch is not None and error.details.get("action") in _WRITES:
+        return _WRITE_ELSEWHERE
+    return HINTS.get(error.code)

@@ -101,7 +101,10 @@ def _cut(data: Any, keep: int) -> Any:
     if isinstance(data, str):
         return data if len(data) <= keep else f"{data[:keep]}… (cut: {len(data)} characters)"
     if isinstance(data, list):
-        return [_cut(item, keep) for item in data[:keep]]
+        found = [_cut(item, keep) for item in data[:keep]]
+        if len(data) > keep and not isinstance(data[0], dict):
+            found.append(f"… (cut: {len(data)} items)")  # not among objects, whose number is told elsewhere
+        return found
     if isinstance(data, dict):
         return {name: _cut(item, keep) for name, item in data.items()}
     return data

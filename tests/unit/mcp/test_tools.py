@@ -466,3 +466,60 @@ def test_what_is_new_comes_whole_however_little_an_answer_holds(tmp_path: Path) 
                 ), wrong
 
     act(story())
+
+
+def test_lists_go_on_where_they_were_when_what_they_named_has_gone(tmp_path: Path) -> None:
+    graph = make_graph(tmp_path / "people")
+    for name in ("a", "b", "c", "d"):
+        graph.branches.create(name)
+        graph.tags.create(f"tag-{name}")
+
+    async def story() -> None:
+        async with agent_here(graph) as agent:
+            first = await agent.call("branches", limit=2)
+            tags = await agent.call("tags", limit=2)
+            queries = await agent.call("stored_queries", limit=1)
+            graph.branches.delete("a")
+            graph.tags.delete("tag-a")
+            graph.queries.remove([queries["queries"][0]["name"]])
+            rest = await agent.call("branches", limit=2, cursor=first["next_cursor"])
+            assert first["branches"] + rest["branches"] == ["main", "a", "b", "c"]
+            last = await agent.call("branches", limit=2, cursor=rest["next_cursor"])
+            assert (last["branches"], last["next_cursor"]) == (["d"], None)
+            more = await agent.call("tags", cursor=tags["next_cursor"], limit=2)
+            assert [item["name"] for item in tags["tags"] + more["tags"]] == [f"tag-{n}" for n in "abcd"]
+            left = await agent.call("stored_queries", cursor=queries["next_cursor"], limit=1)
+            assert left["queries"][0]["name"] == "nameless"
+
+    act(story())
+
+
+def test_a_list_that_is_cut_says_how_long_it_was(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "g", "node Person { name: String @key  mail: String? }", actor="act-ada")
+    people = [{"type": "Person", "data": {"name": f"person {n:05}", "mail": "x"}} for n in range(3_000)]
+    graph.load(people, mode="append")
+
+    async def story() -> None:
+        async with agent_here(graph, bytes=16_384) as agent:
+            (group,) = (await agent.call("find_same", type="Person", on=["mail"]))["groups"]
+            assert group[-1] == "… (cut: 3000 items)" and len(group) < 3_000
+
+    act(story())
+
+
+def test_who_may_not_write_to_a_branch_is_told_to_propose(tmp_path: Path) -> None:
+    make_graph(tmp_path / "people")
+    drafts = ONLY_READS.replace("version: 1", "version: 1\nprotected_branches: [main]").replace(
+        "  - id: write",
+        "  - {id: d, allow: {actors: {group: readers}, actions: [change], branch_scope: unprotected}}\n"
+        "  - id: write",
+    )
+    graph = og.open(tmp_path / "people", actor="agent-7", policy=drafts)
+
+    async def story() -> None:
+        async with agent_here(graph) as agent:
+            error = await agent.fail("mutate", query='query q() { insert Person { name: "x" } }')
+            assert error["code"] == "policy_denied" and "create_branch" in error["hint"]
+            assert "ask who keeps the policy" in (await agent.fail("create_branch", name="x"))["hint"]
+
+    act(story())

@@ -149,7 +149,8 @@ def _list(call: ToolCall) -> dict[str, Any]:
     if name is not None:
         described = encode(graph.branches.info(name, call.get("compared_with", "main")))
         return {"branches": [described["name"]], "described": described, "next_cursor": None}
-    page = call.page(graph.branches.list())
+    # main comes first.
+    page = call.page_after(graph.branches.list(), lambda name: "" if name == "main" else str(name))
     return {"branches": page.items, "described": described, "next_cursor": page.next_cursor}
 
 

@@ -97,6 +97,14 @@ class ToolCall:
         after = self.continue_after(begins + len(page), cursor.commit or commit)
         return AnswerPage(page, after if more else None)
 
+    def page_after(self, items: Iterable[Any], name: Callable[[Any], str]) -> AnswerPage:
+        """Return a page of what is sorted by names; it goes on behind the last one, whatever has gone."""
+        token = self.cursor.token
+        rest = [item for item in items if token is None or name(item) > token]
+        page = self.page(rest, skipped=True)
+        more = page.next_cursor is not None
+        return AnswerPage(page.items, self.continue_at(name(rest[len(page.items) - 1])) if more else None)
+
     def continue_after(self, offset: int, commit: str | None = None) -> str:
         """Return the cursor for what follows so many items, or bytes, of a commit."""
         return Cursor(offset, commit).write(self.tool, self._digest)

@@ -162,10 +162,10 @@ def _show_language(call: ToolCall) -> dict[str, Any]:
 
 
 def _list_stored(call: ToolCall) -> dict[str, Any]:
-    place = call.given("branch", "snapshot")
-    found = QuerySet.of(call.open().queries.list(**place))
+    graph, place = call.open(), call.place
+    commit = call.cursor.commit or graph.snapshot(place.get("branch"), place.get("snapshot")).commit_id
+    found = QuerySet.of(graph.queries.list(snapshot=commit))
     names = name_tools(found)
-    page = call.page(
-        {**describe_query(query, names[query.name]), "text": query.text} for query in found.values()
-    )
+    told = ({**describe_query(query, names[query.name]), "text": query.text} for query in found.values())
+    page = call.page(told, commit)
     return {"queries": page.items, "next_cursor": page.next_cursor}

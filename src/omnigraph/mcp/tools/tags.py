@@ -56,7 +56,7 @@ def tag_tools(limits: ToolLimits) -> list[Tool]:
 
 
 def _list(call: ToolCall) -> dict[str, Any]:
-    page = call.page(call.open().tags.list())
+    page = call.page_after(call.open().tags.list(), lambda tag: str(tag.name))
     return {"tags": page.items, "next_cursor": page.next_cursor}
 
 
