@@ -59,7 +59,7 @@ def serve(
         typer.Option("--allow", help="A folder or s3:// prefix that jobs may use.", metavar="PREFIX"),
     ] = None,
     webhooks: Annotated[
-        str | None, typer.Option("--webhooks", help="A file of who is told what happens to proposals.")
+        str | None, typer.Option("--webhooks", help="A file of who is told of commits and proposals.")
     ] = None,
 ) -> None:
     """Serve graphs over HTTP until it is stopped."""

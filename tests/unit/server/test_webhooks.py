@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -195,6 +197,87 @@ def test_what_happened_before_the_first_start_is_not_sent(
     assert receiver.kinds == ["proposal.closed"]
 
 
+def add(graph: og.Graph, name: str, branch: str = "main", **more: Any) -> str:
+    text = "query q($n: String) { insert Person { name: $n } }"
+    return str(graph.mutate(text, {"n": name}, branch=branch, **more).commit_id)
+
+
+def wait_until_it_looks(worker: WebhookRunner, folder: Path, files: int) -> None:
+    while len(list(folder.glob("state/webhooks/reviews/*.json"))) < files:
+        worker._stopping.wait(0.01)
+
+
+def test_commits_of_the_chosen_branches_are_sent_signed_and_in_order(
+    g: og.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(g, "before")
+    g.branches.create("other")
+    with receiving(refuse=2) as (receiver, url):
+        file = write_file(tmp_path, url, events=["commit.*"], branches=["main", "work*"])
+        with running(tmp_path, g, file, monkeypatch) as worker:
+            wait_until_it_looks(worker, tmp_path, 3)
+            add(g, "unwanted", "other")
+            first = add(g, "a1", message="why", metadata={"task": "t-1"})
+            g.optimize()
+            second = add(g, "a2")
+            g.proposals.create("other")
+            receiver.wait_for(lambda r: len(r.taken) == 2)
+            g.branches.create("work-2", "other")
+            third = add(g, "b", "work-2")
+            receiver.wait_for(lambda r: len(r.taken) == 3)
+            add(g, "c")
+            rebased = g.branches.rebase("work-2").commits[-1]
+            receiver.wait_for(lambda r: len(r.taken) >= 6)
+        last = add(g, "d")
+        with running(tmp_path, g, file, monkeypatch):
+            receiver.wait_for(lambda r: json.loads(r.taken[-1][1])["data"]["commit"] == last)
+    told = [json.loads(body) for _, body in receiver.taken]
+    commits = [item["data"]["commit"] for item in told]
+    assert commits[:3] == [first, second, third] and rebased in commits and len({*commits}) == len(commits)
+    assert {item["data"]["branch"] for item in told} == {"main", "work-2"}
+    assert told[0]["type"] == "commit.mutation" and told[0]["graph"] == "people"
+    data = told[0]["data"]
+    assert (data["actor"], data["message"], data["metadata"]) == ("ada", "why", {"task": "t-1"})
+    headers, body = receiver.taken[0]
+    assert (
+        headers["webhook-id"] == f"{g.id}.{first}.reviews" and receiver.refused == [headers["webhook-id"]] * 2
+    )
+    signed = sending.sign(SECRET.encode(), headers["webhook-id"], headers["webhook-timestamp"], body)
+    assert headers["webhook-signature"] == signed
+
+
+def test_one_kind_of_commit_can_be_asked_for_beside_proposals(
+    g: og.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with receiving() as (receiver, url):
+        file = write_file(tmp_path, url, events=["commit.merge", "proposal.merged"])
+        with running(tmp_path, g, file, monkeypatch) as worker:
+            wait_until_it_looks(worker, tmp_path, 3)
+            add(g, "x")
+            g.proposals.merge(g.proposals.create("work").id)
+            receiver.wait_for(lambda r: len(r.taken) == 2)
+    assert sorted(receiver.kinds) == ["commit.merge", "proposal.merged"]
+
+
+def test_who_hangs_holds_up_nobody_else(g: og.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with receiving() as (receiver, url), socket.create_server(("127.0.0.1", 0)) as silent:
+        file = write_file(tmp_path, url, events=["commit.*"])
+        told = json.loads(file.read_text())
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        told["webhooks"].insert(0, {**told["webhooks"][0], "name": "hangs", "url": address})
+        file.write_text(json.dumps(told))
+        with running(tmp_path, g, file, monkeypatch) as worker:
+            wait_until_it_looks(worker, tmp_path, 2)
+            while len(list(tmp_path.glob("state/webhooks/hangs/*.json"))) < 2:
+                worker._stopping.wait(0.01)
+            begun = time.monotonic()
+            for number in range(3):
+                add(g, str(number))
+            receiver.wait_for(lambda r: len(r.taken) == 3)
+            assert time.monotonic() - begun < sending.ANSWER_SECONDS, "nobody waits for the other"
+            monkeypatch.setattr(worker, "join", lambda seconds: None)
+
+
 @pytest.mark.parametrize(
     "address",
     [
@@ -206,6 +289,11 @@ def test_what_happened_before_the_first_start_is_not_sent(
         "fe80::1",
         "::ffff:10.0.0.1",
         "0.0.0.0",
+        "64:ff9b::a00:1",
+        "64:ff9b:1::a00:1",
+        "2002:7f00:1::",
+        "::a00:1",
+        "fec0::1",
     ],
 )
 def test_addresses_that_are_not_public_are_not_called(
@@ -235,6 +323,8 @@ def test_addresses_that_are_not_public_are_not_called(
         ({"secret_env": "NOT_THERE"}, "secret_env or secret_file"),
         ({"secret_file": None, "secret_env": "NOT_THERE"}, "fewer than 16"),
         ({"events": "all"}, "give a list"),
+        ({"events": ["proposals.created"]}, "no event is called"),
+        ({"branches": []}, "give a list"),
         ({"hosts": []}, "is not known"),
     ],
 )

@@ -1,1 +1,1 @@
-"""Webhooks: what happens to proposals is sent to addresses that whoever starts the server has named."""
+"""Webhooks: commits and events of proposals are sent to addresses that the starter of a server has named."""

@@ -17,9 +17,11 @@ from omnigraph.yaml_text import read_yaml
 _NAME = re.compile(r"[a-zA-Z0-9-]{1,64}")
 _MIN_SECRET_LETTERS = 16
 _FILE = {"version", "allow", "webhooks"}
-_HOOK = {"name", "url", "secret_env", "secret_file", "events", "graphs"}
+_HOOK = {"name", "url", "secret_env", "secret_file", "events", "graphs", "branches"}
 _ALLOWED = {"host", "private", "insecure"}
 _PORTS = {"http": 80, "https": 443}
+EVENT_KINDS = ("proposal", "commit")
+"""How the names of events begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Webhook:
     allowed: AllowedHost
     events: tuple[str, ...] = ("proposal.*",)
     graphs: tuple[str, ...] = ("*",)
+    branches: tuple[str, ...] = ("main",)
+    """Whose commits are sent."""
 
     @property
     def host(self) -> str:
@@ -58,6 +62,15 @@ class Webhook:
     def wants_graph(self, graph: str) -> bool:
         """Return whether events of a graph are sent."""
         return any(fnmatchcase(graph, pattern) for pattern in self.graphs)
+
+    @property
+    def follows(self) -> frozenset[str]:
+        """What must be looked at for the events that are wanted: proposals, commits."""
+        return frozenset(kind for kind in EVENT_KINDS if any(_may_match(item, kind) for item in self.events))
+
+    def wants_branch(self, branch: str) -> bool:
+        """Return whether commits of a branch are sent."""
+        return any(fnmatchcase(branch, pattern) for pattern in self.branches)
 
     def wants(self, event: str) -> bool:
         """Return whether events of a kind are sent."""
@@ -106,13 +119,18 @@ def _read_hook(item: Any, allowed: Mapping[str, AllowedHost]) -> Webhook:
         raise BadInput(f"{where}: the host {parts.hostname!r} is not among those of `allow`")
     if parts.scheme == "http" and not host.insecure:
         raise BadInput(f"{where}: http is not encrypted: use https, or say `insecure: true` in `allow`")
+    events = _patterns(item, "events", ("proposal.*",), where)
+    for pattern in events:
+        if not any(_may_match(pattern, kind) for kind in EVENT_KINDS):
+            raise BadInput(f"{where}: no event is called {pattern!r}: they begin with proposal. or commit.")
     return Webhook(
         name,
         str(url),
         _read_secret(item, where),
         host,
-        _patterns(item, "events", ("proposal.*",), where),
+        events,
         _patterns(item, "graphs", ("*",), where),
+        _patterns(item, "branches", ("main",), where),
     )
 
 
@@ -143,6 +161,12 @@ def _list(data: Mapping[str, Any], name: str, where: str) -> list[Any]:
     if not isinstance(given, list):
         raise BadInput(f"{where}: {name} must be a list")
     return given
+
+
+def _may_match(pattern: str, kind: str) -> bool:
+    """Return whether a pattern may be that of an event of a kind, as far as its beginning tells."""
+    fixed = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    return fixed.startswith(f"{kind}.") or (fixed != pattern and f"{kind}.".startswith(fixed))
 
 
 def _check_members(data: Any, known: set[str], where: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,10 +27,11 @@ class Place:
 
 
 class PlaceFile:
-    """The place of one webhook in one graph."""
+    """The place of one webhook in one graph, or in one branch of it."""
 
-    def __init__(self, state: Path, hook: str, graph_id: str) -> None:
-        self._path = state / "webhooks" / hook / f"{graph_id}.json"
+    def __init__(self, state: Path, hook: str, graph_id: str, branch: str | None = None) -> None:
+        name = graph_id if branch is None else f"{graph_id}.{_name_file(branch)}"
+        self._path = state / "webhooks" / hook / f"{name}.json"
 
     @contextmanager
     def hold(self) -> Iterator[bool]:
@@ -49,4 +51,10 @@ class PlaceFile:
 
     def write(self, place: Place) -> None:
         """Keep the place, also over a power cut."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(self._path, json.dumps(asdict(place)).encode())
+
+
+def _name_file(branch: str) -> str:
+    """Return a name of a file for a branch, which may be called what no file is."""
+    return hashlib.blake2b(branch.encode(), digest_size=16).hexdigest()

@@ -17,7 +17,9 @@ import httpx
 from omnigraph.base import clock
 from omnigraph.server.webhooks.config import Webhook
 
-_ANSWER_SECONDS = 10.0
+_WITH_AN_IPV4_WITHIN = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
+_LOCAL_TRANSLATION = ipaddress.IPv6Network("64:ff9b:1::/48")
+ANSWER_SECONDS = 10.0
 """How long an answer is waited for."""
 
 
@@ -43,7 +45,7 @@ def deliver(hook: Webhook, id: str, event: Mapping[str, Any]) -> None:
     # The address that was judged is the one that is called, whatever the name means by then.
     url = urlunsplit((parts.scheme, f"{host}:{hook.port}", parts.path or "/", parts.query, ""))
     try:
-        with httpx.Client(trust_env=False, follow_redirects=False, timeout=_ANSWER_SECONDS) as client:
+        with httpx.Client(trust_env=False, follow_redirects=False, timeout=ANSWER_SECONDS) as client:
             request = client.build_request(
                 "POST", url, content=body, headers=headers, extensions={"sni_hostname": hook.host}
             )
@@ -80,7 +82,14 @@ def find_address(hook: Webhook) -> str:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an address is one of the public internet."""
+    """Return whether an address is one of the public internet, and so is the one that it may stand for."""
     read = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(read, "ipv4_mapped", None)
-    return (mapped or read).is_global and not (mapped or read).is_multicast
+    if isinstance(read, ipaddress.IPv6Address):
+        inner = read.ipv4_mapped or read.sixtofour
+        if inner is None and any(read in net for net in _WITH_AN_IPV4_WITHIN):
+            inner = ipaddress.IPv4Address(int(read) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+        if read.is_site_local or read in _LOCAL_TRANSLATION:
+            return False
+    return read.is_global and not read.is_multicast
