@@ -297,10 +297,12 @@ export interface RunBody {
   retry?: number;
 }
 
-/** Nodes of a type that have the same values of these properties may be duplicates. */
+/** What says that nodes of a type may be duplicates: values of some properties, or a query. */
 export interface SameRuleBody {
   type: string;
-  on: string[];
+  on?: string[] | null;
+  /** A stored query of the target that returns two ids. */
+  query?: string | null;
 }
 
 /** Another schema, and what it may take away. */

@@ -31,7 +31,7 @@ SameAsOption = Annotated[
         "--same-as",
         metavar="TYPE.PROPERTY",
         help="Ask about nodes of one type with the same value, which may be duplicates; can be repeated. "
-        "Several properties together: Person.first,last.",
+        "Several properties together: Person.first,last. Person:QUERY asks a stored query for pairs.",
     ),
 ]
 
@@ -40,11 +40,15 @@ def parse_rules(given: list[str] | None) -> list[dict[str, Any]] | None:
     """Return the rules that find duplicates, as they were typed."""
     if not given:
         return None
-    found = []
+    found: list[dict[str, Any]] = []
     for item in given:
+        type_name, colon, query = item.partition(":")
+        if type_name and colon and query:
+            found.append({"type": type_name, "query": query})
+            continue
         type_name, dot, names = item.partition(".")
         if not (type_name and dot and all(names.split(","))):
-            raise BadInput(f"--same-as is {item!r}: write TYPE.PROPERTY, such as Person.mail")
+            raise BadInput(f"--same-as is {item!r}: write TYPE.PROPERTY, such as Person.mail, or TYPE:QUERY")
         found.append({"type": type_name, "on": names.split(",")})
     return found
 

@@ -169,13 +169,16 @@ class Branches:
     ) -> Merge:
         """Bring what a branch has done since its last common commit into another, as one commit.
 
-        `same_as` finds duplicates: `{"type": "Person", "on": ["mail"]}`, or a list of such.
+        `same_as` finds duplicates: `{"type": "Person", "on": ["mail"]}`, or with `"query"` a stored query
+        of the target that returns pairs of ids, or a list of such.
         Disagreements are a `MergeConflicts` error that carries all of them, and change nothing.
         """
         from omnigraph.graph.merge import run as merging
 
         self._internals.check_merge(normalise(source), normalise(into), dry_run)
-        options = merging.options(strategy, resolutions, self._internals.make_access(), same_as)
+        internals = self._internals
+        find_pairs = None if internals.graph.read_only else internals.find_pairs
+        options = merging.options(strategy, resolutions, internals.make_access(), same_as, find_pairs)
         request = self._internals.make_request(into, message, dry_run, idempotency_key, metadata)
         done = self._internals.delete_branch if delete_branch else None
         return merging.merge_branch(self._internals.whole, normalise(source), request, options, dry_run, done)

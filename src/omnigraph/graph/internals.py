@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 READ, CHANGE = "read", "change"
 """The actions of who looks at data, and of who writes."""
+
+
+FindPairs = Callable[[Snapshot, Snapshot, str], Sequence[tuple[str, str]]]
+"""Runs a stored query of the second snapshot on the first; returns the ids of its two columns."""
 
 
 @dataclass(slots=True)
@@ -73,6 +77,8 @@ class Internals:
         self.idempotency_key: str | None = None
         """The key of what the handle writes, unless another is given."""
         self.caches = CacheAge()
+        self.find_pairs: FindPairs | None = None
+        """Runs stored queries that find duplicates; only what can run queries has it."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to have them in another process: they are those of a handle that is opened again."""

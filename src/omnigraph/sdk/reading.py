@@ -11,9 +11,11 @@ from omnigraph.base.choices import ChangeOp, EntityKind, ReadEngine
 from omnigraph.base.errors import BadInput
 from omnigraph.execution.query_cache import compile_cached
 from omnigraph.execution.read import Reader, ReadRequest
+from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.opening import Core
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.pipeline.engine import SparkReader
-from omnigraph.sdk.reopening import ReopenableGraph
+from omnigraph.sdk.reopening import HowOpened, ReopenableGraph
 from omnigraph.sdk.snapshot import Snapshot
 
 # A read needs half of the engine: what else a method needs is imported when it is called.
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from omnigraph.execution.result import Result, Stream
     from omnigraph.graph.changes.diff import Diff
     from omnigraph.graph.manifest.record import CommitRecord
+    from omnigraph.policy.gate import Gate
     from omnigraph.sdk.entities.blob import BlobHandle
     from omnigraph.sdk.entities.entities import Entities
     from omnigraph.sdk.entities.entity import Entity
@@ -31,6 +34,23 @@ if TYPE_CHECKING:
 
 class ReadableGraph(ReopenableGraph):
     """An open graph, and what can be read of it."""
+
+    def __init__(
+        self,
+        core: Core,
+        branch: str = MAIN,
+        read_only: bool = False,
+        actor: str | None = None,
+        opened: HowOpened | None = None,
+        policy: Gate | None = None,
+    ) -> None:
+        super().__init__(core, branch, read_only, actor, opened, policy)
+        self.internals.find_pairs = self._find_pairs
+
+    def _find_pairs(self, result: Pinned, target: Pinned, name: str) -> Sequence[tuple[str, str]]:
+        from omnigraph.sdk.queries.pairs import find_pairs
+
+        return find_pairs(self, self.reader, result, target, name)
 
     @property
     def schema(self) -> SchemaHandle:

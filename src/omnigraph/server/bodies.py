@@ -132,10 +132,11 @@ class ResetBody(Body):
 
 
 class SameRuleBody(Body):
-    """Nodes of a type that have the same values of these properties may be duplicates."""
+    """What says that nodes of a type may be duplicates: values of some properties, or a query."""
 
     type: str
-    on: list[str]
+    on: list[str] | None = None
+    query: str | None = Field(None, description="A stored query of the target that returns two ids.")
 
 
 class MergeBody(Body):

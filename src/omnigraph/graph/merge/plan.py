@@ -12,6 +12,7 @@ import pyarrow as pa
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.stored.queries import QuerySet
 from omnigraph.graph.access import ActorAccess
+from omnigraph.graph.internals import FindPairs
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.merge_base import Outcome
 from omnigraph.graph.manifest.record import CommitRecord
@@ -50,15 +51,27 @@ class Options:
     """Whether this is one commit of several, and an answer may be for another one of them."""
     same_as: tuple[DuplicateRule, ...] = ()
     """What finds duplicates."""
+    find_pairs: FindPairs | None = None
+    """Runs the stored queries among `same_as`; None for who may not stage what they are asked about."""
     undone: tuple[Undone, ...] = ()
     """The commits that are taken back, whatever they have changed."""
     access: ActorAccess | None = None
     """What the user may see of the history that conflicts tell of; None for all of it."""
 
     @property
+    def queries(self) -> tuple[DuplicateRule, ...]:
+        """The rules that are stored queries: they look at the result, when there is one."""
+        return tuple(rule for rule in self.same_as if rule.query is not None)
+
+    @property
+    def by_values(self) -> tuple[DuplicateRule, ...]:
+        """The rules that compare values."""
+        return tuple(rule for rule in self.same_as if rule.query is None)
+
+    @property
     def looks_at_entities(self) -> bool:
         """Whether entities are looked at that are in no conflict by themselves."""
-        return bool(self.answers.forced or self.answers.combining or self.same_as or self.undone)
+        return bool(self.answers.forced or self.answers.combining or self.by_values or self.undone)
 
 
 @dataclass(frozen=True)
@@ -145,7 +158,7 @@ class _Planning:
         self._duplicates = DuplicateNodes(
             self._choices,
             self._stored,
-            options.same_as,
+            options.by_values,
             partial(find_last_change, core, (sides.ours, sides.theirs)),
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 from omnigraph.base.errors import BadInput, OmniError
 from omnigraph.base.notebook import html_table
 from omnigraph.graph.access import ActorAccess
+from omnigraph.graph.internals import FindPairs
 from omnigraph.graph.manifest.lineage import CHERRY_PICK, note_pick
 from omnigraph.graph.manifest.merge_base import Outcome, merge_base
 from omnigraph.graph.manifest.record import CommitRecord
@@ -69,14 +70,19 @@ class Merge:
 
 
 def options(
-    strategy: str, resolutions: Any, access: ActorAccess | None = None, same_as: Any = None
+    strategy: str,
+    resolutions: Any,
+    access: ActorAccess | None = None,
+    same_as: Any = None,
+    find_pairs: FindPairs | None = None,
 ) -> Options:
     """Return the options that a user gave, checked."""
     try:
         chosen = Strategy(strategy)
     except ValueError:
         raise BadInput(f"strategy is {strategy!r}: use one of {', '.join(Strategy)}") from None
-    return Options(chosen, read_resolutions(resolutions), same_as=read_rules(same_as), access=access)
+    answers, rules = read_resolutions(resolutions), read_rules(same_as)
+    return Options(chosen, answers, same_as=rules, find_pairs=find_pairs, access=access)
 
 
 def merge_branch(

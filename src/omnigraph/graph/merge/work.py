@@ -7,12 +7,14 @@ from dataclasses import astuple, replace
 from functools import partial
 from typing import Any
 
+from omnigraph.base.errors import ReadOnly, ResourceLimit
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.manifest.merge_base import Outcome, outcome_of
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.merge.causes import ConflictCauses
-from omnigraph.graph.merge.conflicts import MergeConflict, as_error
+from omnigraph.graph.merge.conflicts import MergeConflict, as_error, in_order
+from omnigraph.graph.merge.duplicates.pairs import PairFinder
 from omnigraph.graph.merge.images import storable
 from omnigraph.graph.merge.plan import (
     MergePlan,
@@ -28,11 +30,13 @@ from omnigraph.graph.opening import Core
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.parallel import side_by_side
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
-from omnigraph.graph.write.work import WriteGuard
+from omnigraph.graph.write.unnamed import commit_in_line
+from omnigraph.graph.write.work import CommitRequest, WriteGuard
 from omnigraph.graph.write.write_state import WriteBase
 
 CHANGES = ("inserted", "updated", "deleted")
 """What a merge does to entities, as its counts call it."""
+_MOST_LOOKS = 8
 Choose = Callable[[CommitRecord], Sides]
 """From the head of the target to the three commits of the merge."""
 
@@ -79,13 +83,55 @@ class MergeWork:
         assert self._choose is not None
         sides = self._choose(base.state.head)
         if self._guard is None:
-            return self._plan(sides, base)
+            return self._plan_with_queries(sides, base)
         self._guard.check(sides.base, sides.theirs)
         for undone in self._options.undone:
             self._guard.check(undone.before, undone.record)
-        plan = self._plan(sides, base)
+        plan = self._plan_with_queries(sides, base)
         self._guard.require_sight((sides.base, sides.ours, sides.theirs), _list_entities(plan.conflicts))
         return plan
+
+    def _plan_with_queries(self, sides: Sides, base: WriteBase) -> MergePlan:
+        """Return a plan in which the pairs of stored queries are answered, or with those that are not."""
+        options = self._options
+        for _ in range(_MOST_LOOKS):
+            plan = self._plan(sides, base, options)
+            if not options.queries or plan.conflicts or plan.outcome is Outcome.UP_TO_DATE:
+                return plan
+            if options.find_pairs is None:
+                raise ReadOnly(
+                    "a stored query among the rules of same_as is asked about the merged rows, which have to "
+                    "be staged: open the graph with read_only=False"
+                )
+            finder = PairFinder(self._core, plan.sides, options.queries, options.answers, options.find_pairs)
+            pairs = finder.look(self._preview(sides, base, plan, options), base.state.ref.name)
+            if pairs.conflicts or not pairs.answers:
+                return replace(plan, conflicts=in_order(pairs.conflicts)) if pairs.conflicts else plan
+            options = replace(options, answers=options.answers.add(pairs.answers))
+        raise ResourceLimit(
+            f"the stored queries of same_as find more at each of {_MOST_LOOKS} looks: name what is the same",
+            resource="same_looks",
+            limit=_MOST_LOOKS,
+            actual=_MOST_LOOKS,
+        )
+
+    def _preview(self, sides: Sides, base: WriteBase, plan: MergePlan, options: Options) -> CommitRecord:
+        """Return what the merge would make; what is staged for that is removed by the next cleanup."""
+        if plan.outcome is Outcome.FAST_FORWARD:
+            return plan.sides.theirs
+        look = MergeWork(
+            self._core,
+            self.operation,
+            self._source,
+            self._target,
+            lambda: lambda ours: sides,
+            replace(options, same_as=options.by_values),
+            self._two_parents,
+        )
+        request = CommitRequest(base.state.ref.name, None, incarnation=base.state.ref.incarnation)
+        truth, settings = self._core.truth, self._core.settings
+        line = commit_in_line(truth, settings, [(request, look)], base.state, {}, put=False)
+        return line.records[-1] if line.records else base.state.head
 
     def explain(self, plan: MergePlan) -> MergePlan:
         """Return a plan whose conflicts tell who has made the sides what they are, and why."""
@@ -94,13 +140,13 @@ class MergeWork:
         causes = ConflictCauses(self._core, plan.sides, self._options.access, measures=self._guard is None)
         return replace(plan, conflicts=causes.explain(plan.conflicts))
 
-    def _plan(self, sides: Sides, base: WriteBase) -> MergePlan:
+    def _plan(self, sides: Sides, base: WriteBase, options: Options) -> MergePlan:
         outcome = outcome_of(sides.base, sides.ours, sides.theirs) if self._two_parents else Outcome.MERGED
         if outcome is Outcome.UP_TO_DATE:
             return MergePlan(sides, outcome)
-        if outcome is Outcome.FAST_FORWARD and not self._options.looks_at_entities:
+        if outcome is Outcome.FAST_FORWARD and not options.looks_at_entities:
             return fast_forward(self._core, sides)
-        return plan_merge(self._core, sides, self._options, base)
+        return plan_merge(self._core, sides, options, base)
 
     def answer(self) -> Mapping[str, Any]:
         """Return what kind of merge it was, from which base, and what it changed."""
@@ -137,10 +183,12 @@ class MergeWork:
         if plan.outcome is Outcome.UP_TO_DATE:
             return
         sides = plan.sides
-        if sides.on_theirs or sides.combined_schema is not None:
+        if sides.on_theirs or sides.combined_schema is not None or self._options.queries:
             # What was checked is all that the target has said: whatever it says next must be checked too.
             for entry in sides.ours.tables.values():
                 base.rely_on(entry.key)
+        if self._options.queries:
+            base.relies_on_queries = True
         for key in plan.drops:
             base.drop(key)
         base.sources = (sides.theirs.ref,)

@@ -11,10 +11,10 @@ from omnigraph.compiler.catalog.combine.clashes import SIDES
 from omnigraph.graph.merge.answers.read_resolutions import read_resolutions, same_as_of, take_of
 from omnigraph.graph.merge.answers.resolutions import Take
 from omnigraph.graph.merge.conflicts import CAUSES, ConflictKind, MergeConflict
-from omnigraph.graph.opening import Core
 from omnigraph.graph.proposals.fold import ProposalFacts, place_of
 from omnigraph.graph.proposals.judge import plan_proposal
 from omnigraph.graph.proposals.sides import look_at_sides
+from omnigraph.graph.proposals.stored import ProposalContext
 from omnigraph.graph.proposals.work import ProposalMerge
 from omnigraph.graph.write.integrity.json_values import as_json
 
@@ -43,14 +43,14 @@ def _keep(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def complete_answers(
-    core: Core, facts: ProposalFacts, given: Sequence[Mapping[str, Any]], replaces: bool
+    context: ProposalContext, facts: ProposalFacts, given: Sequence[Mapping[str, Any]], replaces: bool
 ) -> list[dict[str, Any]]:
     """Return answers with the images of the conflicts that they are for; refuse what a merge would refuse."""
     before = replace(facts, answers=[]) if replaces else facts
-    shown = _find_conflicts(core, replace(before, answers=_without(before, given)))
+    shown = _find_conflicts(context, replace(before, answers=_without(before, given)))
     complete = [_complete(dict(answer), shown) for answer in given]
     after = [*_without(before, complete), *(answer for answer in complete if answer.get("take") is not None)]
-    _find_conflicts(core, replace(before, answers=after))
+    _find_conflicts(context, replace(before, answers=after))
     return complete
 
 
@@ -59,12 +59,14 @@ def _without(facts: ProposalFacts, given: Sequence[Mapping[str, Any]]) -> list[M
     return [answer for answer in facts.answers if place_of(answer) not in places]
 
 
-def _find_conflicts(core: Core, facts: ProposalFacts) -> tuple[MergeConflict, ...]:
+def _find_conflicts(context: ProposalContext, facts: ProposalFacts) -> tuple[MergeConflict, ...]:
+    core = context.core
     sides = look_at_sides(core.truth, facts)
     if sides.source is None or sides.target is None:
         gone = facts.source if sides.source is None else facts.into
         raise NotFound(f"there is no branch {gone!r} any more", branch=gone)
-    return plan_proposal(core, ProposalMerge(core, facts, lambda *_: ()), sides).conflicts
+    work = ProposalMerge(core, facts, lambda *_: (), find_pairs=context.find_pairs)
+    return plan_proposal(core, work, sides).conflicts
 
 
 def _complete(answer: dict[str, Any], shown: Sequence[MergeConflict]) -> dict[str, Any]:

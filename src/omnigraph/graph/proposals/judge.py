@@ -7,7 +7,7 @@ from omnigraph.graph.merge.plan import MergePlan
 from omnigraph.graph.opening import Core
 from omnigraph.graph.proposals.demands import demands_on, find_reasons, gone_reasons, list_approvals
 from omnigraph.graph.proposals.events import StoredProposal
-from omnigraph.graph.proposals.fold import fold
+from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.model import (
     CheckResult,
     Mergeability,
@@ -46,7 +46,9 @@ def judge_proposal(
     demands = demands_on(facts, protection, approvals_by_policy)
     involved = involved_in(truth, facts, target, source)
     reasons += find_reasons(facts, source, involved, demands)
-    work = ProposalMerge(context.core, facts, run_checks, approvals_by_policy)
+    find_pairs = context.find_pairs if context.can_write else None
+    unseen = _list_queries(facts) if find_pairs is None else ()
+    work = ProposalMerge(context.core, facts, run_checks, approvals_by_policy, find_pairs=find_pairs)
     plan = work.explain(plan_proposal(context.core, work, sides))
     if plan.conflicts:
         reasons.append(Reason("conflicts", f"conflicts that wait for an answer: {len(plan.conflicts)}"))
@@ -57,13 +59,18 @@ def judge_proposal(
         reasons=tuple(reasons),
         outcome=plan.outcome.value,
         conflicts=plan.conflicts,
-        checks=work.checks,
+        checks=(*work.checks, *(CheckResult(name, True, error=_UNSEEN) for name in unseen)),
         approvals=list_approvals(facts, source, involved),
         approvals_needed=demands.approvals,
         counts=plan.counts,
         source_commit=source.commit,
         target_commit=target.commit,
     )
+
+
+def _list_queries(facts: ProposalFacts) -> tuple[str, ...]:
+    """Return the stored queries that find one thing under two ids: they ask about what would be staged."""
+    return tuple(str(rule["query"]) for rule in facts.same_as if rule.get("query") is not None)
 
 
 def plan_proposal(core: Core, work: ProposalMerge, sides: ProposalSides) -> MergePlan:

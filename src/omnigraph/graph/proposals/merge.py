@@ -52,6 +52,7 @@ def merge_proposal(
             approvals_by_policy,
             lambda: _still_merging(context, id, key),
             seen,
+            context.find_pairs,
         )
         merged = _merge(context, begun, work, replace(request, key=key, proposal=id))
     if and_delete is None:

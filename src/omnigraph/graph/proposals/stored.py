@@ -10,6 +10,7 @@ from typing import Any
 
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, CorruptState, NotFound, ResourceLimit
+from omnigraph.graph.internals import FindPairs
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.opening import Core
 from omnigraph.graph.proposals.events import EventKind, StoredEvent, StoredProposal, decode_proposal
@@ -119,6 +120,8 @@ class ProposalContext:
     core: Core
     actor: str | None
     can_write: bool = True
+    find_pairs: FindPairs | None = None
+    """Runs stored queries that find one thing under two ids."""
 
     @property
     def stored(self) -> StoredProposals:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from omnigraph.base.errors import NotMergeable
 from omnigraph.base.plain import to_full_object
+from omnigraph.graph.internals import FindPairs
 from omnigraph.graph.manifest.merge_base import merge_base
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState
@@ -36,6 +37,7 @@ class ProposalMerge(MergeWork):
         approvals_by_policy: int = 0,
         read_anew: Callable[[], ProposalFacts] | None = None,
         seen: CommitRecord | None = None,
+        find_pairs: FindPairs | None = None,
     ) -> None:
         super().__init__(
             core,
@@ -43,7 +45,7 @@ class ProposalMerge(MergeWork):
             f"branch {facts.source!r}",
             f"branch {facts.into!r}",
             self._fix_source,
-            options_of(facts),
+            options_of(facts, find_pairs),
         )
         self._facts, self._run_checks, self._read_anew = facts, run_checks, read_anew
         self._approvals_by_policy, self._seen = approvals_by_policy, seen
@@ -99,9 +101,13 @@ class ProposalMerge(MergeWork):
         return {**super().metadata(), "proposal": self._facts.id, **self._facts.metadata}
 
 
-def options_of(facts: ProposalFacts) -> Options:
-    """Return how a proposal is merged: its strategy, and the saved answers."""
-    return options(facts.strategy, list(facts.answers) or None, same_as=facts.same_as)
+def options_of(facts: ProposalFacts, find_pairs: FindPairs | None = None) -> Options:
+    """Return how a proposal is merged: its strategy, and the saved answers.
+
+    Who cannot run stored queries looks at it without those that find one thing under two ids.
+    """
+    rules = [rule for rule in facts.same_as if find_pairs is not None or "query" not in rule]
+    return options(facts.strategy, list(facts.answers) or None, same_as=rules, find_pairs=find_pairs)
 
 
 def reasons_of_checks(checks: Sequence[CheckResult]) -> tuple[Reason, ...]:

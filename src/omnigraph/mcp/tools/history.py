@@ -39,7 +39,8 @@ RESOLUTIONS = objects(
     "custom with an `image`."
 )
 SAME_AS = objects(
-    'Rules that find duplicates, such as {"type": "Person", "on": ["mail"]}: what they find is '
+    'Rules that find duplicates, such as {"type": "Person", "on": ["mail"]}, or with "query" a '
+    "stored query that returns pairs of ids: what they find is "
     "a conflict, answered with take same or different."
 )
 METADATA_FILTER = {

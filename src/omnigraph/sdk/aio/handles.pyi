@@ -418,7 +418,8 @@ class AsyncBranches:
     ) -> Merge:
         """Bring what a branch has done since its last common commit into another, as one commit.
 
-        `same_as` finds duplicates: `{"type": "Person", "on": ["mail"]}`, or a list of such.
+        `same_as` finds duplicates: `{"type": "Person", "on": ["mail"]}`, or with `"query"` a stored query
+        of the target that returns pairs of ids, or a list of such.
         Disagreements are a `MergeConflicts` error that carries all of them, and change nothing."""
         ...
 

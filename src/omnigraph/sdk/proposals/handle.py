@@ -200,7 +200,7 @@ class Proposals:
 
         def decide(facts: ProposalFacts) -> Mapping[str, Any]:
             self._check_policy(_OPERATION, facts.source, facts.into)
-            return {"answers": complete_answers(context.core, facts, given, replace), "replace": replace}
+            return {"answers": complete_answers(context, facts, given, replace), "replace": replace}
 
         return self._describe(context, add_event(context, id, EventKind.RESOLVED, decide).stored)
 
@@ -339,7 +339,8 @@ class Proposals:
         return self._sight.cut(describe_proposal(context, stored), fold(stored))
 
     def _context(self) -> ProposalContext:
-        return ProposalContext(self._internals.whole, self._graph.actor, not self._graph.read_only)
+        internals, graph = self._internals, self._graph
+        return ProposalContext(internals.whole, graph.actor, not graph.read_only, internals.find_pairs)
 
     def _writable_context(self) -> ProposalContext:
         self._internals.check_writable()

@@ -129,6 +129,10 @@ class Resolutions:
     def __bool__(self) -> bool:
         return bool(self._answers)
 
+    def add(self, answers: Sequence[Resolution]) -> Resolutions:
+        """Return these answers and others."""
+        return Resolutions([*self._answers, *answers])
+
     @property
     def forced(self) -> list[Resolution]:
         """The answers for entities that need not be in conflict by themselves."""

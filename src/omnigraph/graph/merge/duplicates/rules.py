@@ -11,18 +11,22 @@ from omnigraph.compiler.catalog.model import Catalog, NodeType
 from omnigraph.compiler.source import suggest
 from omnigraph.graph.entity.combined_pairs import CombinedPair, write_note
 
-_MEMBERS = {"type", "on"}
+_BY_VALUES, _BY_QUERY = {"type", "on"}, {"type", "query"}
 
 
 @dataclass(frozen=True, slots=True)
 class DuplicateRule:
-    """Two nodes of a type that have the same values of some properties may be duplicates."""
+    """Two nodes of a type may be duplicates: by values of some properties, or as a stored query says."""
 
     type_name: str
-    on: tuple[str, ...]
+    on: tuple[str, ...] = ()
+    query: str | None = None
+    """The stored query, which returns the ids of both."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the rule as a user gives it."""
+        if self.query is not None:
+            return {"type": self.type_name, "query": self.query}
         return {"type": self.type_name, "on": list(self.on)}
 
     def table(self, catalog: Catalog) -> NodeType:
@@ -80,7 +84,7 @@ class NodeCombination:
 
 
 def read_rules(given: Any) -> tuple[DuplicateRule, ...]:
-    """Return the rules that a user gave: `{"type": "Person", "on": ["mail"]}`, some of them."""
+    """Return the rules that a user gave: `{"type": "Person", "on": ["mail"]}` or `"query": "same_people"`."""
     if given is None:
         return ()
     items: Sequence[Any] = [given] if isinstance(given, Mapping | DuplicateRule) else given
@@ -92,7 +96,10 @@ def read_rules(given: Any) -> tuple[DuplicateRule, ...]:
 def _read(item: Any) -> DuplicateRule:
     if isinstance(item, DuplicateRule):
         return item
-    if not isinstance(item, Mapping) or set(item) != _MEMBERS:
+    given = {name for name, value in item.items() if value is not None} if isinstance(item, Mapping) else ()
+    if given == _BY_QUERY and all(isinstance(item[name], str) and item[name] for name in _BY_QUERY):
+        return DuplicateRule(item["type"], query=item["query"])
+    if given != _BY_VALUES:
         raise _no_rule(item)
     names = item["on"]
     names = [names] if isinstance(names, str) else names
@@ -104,4 +111,7 @@ def _read(item: Any) -> DuplicateRule:
 
 
 def _no_rule(given: object) -> BadInput:
-    return BadInput(f"same_as has {given!r}: give {{'type': 'Person', 'on': ['mail']}}, or a list of such")
+    return BadInput(
+        f"same_as has {given!r}: give {{'type': 'Person', 'on': ['mail']}}, or "
+        "{'type': 'Person', 'query': 'same_people'}, or a list of such"
+    )
