@@ -282,6 +282,10 @@ def test_no_page_has_serious_faults_for_those_who_use_it_otherwise(
             high = page.evaluate(
                 "() => Math.max(0, ...Array.from(document.querySelectorAll('.about'), e => e.offsetHeight))"
             )
+            heads = page.evaluate(
+                "() => Math.max(0, ...Array.from(document.querySelectorAll('th'), e => e.offsetHeight))"
+            )
+            assert heads <= 100, f"the words in a table of {place} are broken into letters: {heads} pixels"
             assert high <= 56, f"rows of {place} lie on each other: one is {high} pixels high"
         assert found == []
         assert faults == []

@@ -149,6 +149,7 @@ def test_what_the_graph_itself_refuses_comes_up_is_drawn_and_settled(page: Page,
     expect(conflicts).to_have_count(3)
     many = conflicts.filter(has_text="CardinalityViolation")
     expect(many.get_by_role("group", name=re.compile("A graph of"))).to_contain_text("Left")
+    expect(conflicts.last).to_contain_text("settled")
     many.get_by_label(re.compile("eve → Right theirs")).check()
     orphan = conflicts.filter(has_text="OrphanEdge")
     orphan.get_by_role("button", name="Keep Company Gone").click()

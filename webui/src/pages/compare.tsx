@@ -125,10 +125,10 @@ function Comparison({ source, into, same }: { source: string; into: string; same
   );
 }
 
-/** Those of the first, and what comes up once they are settled. */
+/** What comes up once others are settled, and then those. */
 function joinConflicts(first: Conflict[], later: Conflict[]): Conflict[] {
   const known = new Set(first.map(conflictKey));
-  return [...first, ...later.filter((conflict) => !known.has(conflictKey(conflict)))];
+  return [...later.filter((conflict) => !known.has(conflictKey(conflict))), ...first];
 }
 
 function readKept(name: string): Answers {
