@@ -89,6 +89,8 @@ def test_conflicts_are_settled_in_part_taken_up_again_by_rule_and_by_hand(
     phone.get_by_role("button", name="Propose").click()
     conflicts = phone.locator("details.conflict")
     expect(conflicts).to_have_count(2)
+    expect(phone.get_by_role("heading", name="What the web says")).to_be_visible()
+    expect(phone.locator(".drawing .label").first).to_be_visible()
     label = phone.locator(".drawing .label").first.bounding_box()
     assert label is not None and label["height"] > 10, "letters of a picture are as large as others"
     ada = conflicts.filter(has=phone.get_by_text("ada", exact=True))
