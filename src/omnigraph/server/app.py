@@ -16,7 +16,7 @@ from omnigraph.policy.gate import Gate
 from omnigraph.server.addresses import AllowedAddresses
 from omnigraph.server.agents import routes as agents
 from omnigraph.server.bodies import MutateBody, QueryBody
-from omnigraph.server.description import describe_routes
+from omnigraph.server.description.describe import describe_routes
 from omnigraph.server.exactness import ExactValues
 from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.identity import Identity, Tokens

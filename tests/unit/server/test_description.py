@@ -11,7 +11,8 @@ from fastapi.routing import APIRoute
 
 from omnigraph.server import bodies
 from omnigraph.server.app import ServerConfig, create_app
-from omnigraph.server.description import EXAMPLES, STATUSES
+from omnigraph.server.description import answers
+from omnigraph.server.description.describe import EXAMPLES, STATUSES
 from omnigraph.server.identity import Tokens
 from omnigraph.server.requests.routing import GraphRouter
 from omnigraph.wire.errors import STATUS
@@ -74,6 +75,18 @@ def test_operations_have_names_of_their_own_words_and_errors_in_our_shape(descri
         for status in STATUSES:
             content = op["responses"][str(status)].get("content")
             assert method == "head" or content is not None, path
+
+
+def test_every_answer_has_a_shape(described: dict[str, Any]) -> None:
+    for path, method, op in operations(described):
+        for status, answer in op["responses"].items():
+            if method == "head" or status in ("204", "304") or not status.startswith("2"):
+                continue
+            assert answer["content"], path
+            for form in answer["content"].values():
+                assert form["schema"], path
+    names = {op["operationId"] for _, _, op in operations(described)}
+    assert {*answers.IN_JSON, *answers.OTHERWISE} <= names
 
 
 def test_every_status_of_an_error_is_described(described: dict[str, Any]) -> None:

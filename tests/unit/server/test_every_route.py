@@ -23,9 +23,10 @@ import omnigraph as og
 from omnigraph.policy.gate import Gate
 from omnigraph.policy.read_bundle import read_bundle
 from omnigraph.server.app import ServerConfig, create_app
-from omnigraph.server.description import EXAMPLES
+from omnigraph.server.description.describe import EXAMPLES
 from omnigraph.server.identity import Tokens
 from omnigraph.wire.media import IF_COMMIT_HEADER
+from support.described_answers import DescribedAnswers
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore:Using `httpx`")]
 
@@ -203,6 +204,11 @@ STRANGERS = {
 }
 
 
+@pytest.fixture(scope="module")
+def described() -> DescribedAnswers:
+    return DescribedAnswers()
+
+
 @contextmanager
 def serving(folder: Path, state: str) -> Iterator[TestClient]:
     """Serve a graph with all that routes ask for, in one of the states."""
@@ -308,13 +314,14 @@ def test_who_has_no_token_that_holds_gets_nothing_but_what_is_everybodys(tmp_pat
 @pytest.mark.parametrize("actor", ACTORS)
 @pytest.mark.parametrize("state", ["default_deny", "policy_enabled"])
 def test_who_has_a_token_does_what_the_state_and_the_policy_allow(
-    tmp_path: Path, state: str, actor: str
+    tmp_path: Path, described: DescribedAnswers, state: str, actor: str
 ) -> None:
     """Reads come before writes, so that what an owner removes is there to be read."""
     headers = {"Authorization": f"Bearer token-of-{actor}"}
     with serving(tmp_path, state) as client:
         for name in sorted(ROUTES, key=lambda item: ROUTES[item].needs == "write"):
             route, answer = ROUTES[name], ask(client, name, headers)
+            _check_described(described, answer)
             refused = answer.status_code == 401 or (
                 answer.status_code == 403 and (not answer.text or _code(answer) in ("policy_denied", 15))
             )
@@ -328,10 +335,19 @@ def test_who_has_a_token_does_what_the_state_and_the_policy_allow(
                 assert refused, (name, answer.status_code, answer.text)
             elif not refused:
                 assert answer.status_code == 404 or _is_empty(answer.json()), (name, answer.text)
-        if not may_do(writes(), state, actor):
+        if may_do(writes(), state, actor):
+            assert described.operations - {name for name, _ in described.seen} == set()
+        else:
             folder = tmp_path / "people"
             found = og.open(folder)
             assert len(found.commits.list()) == 4 and found.branches.list() == ["main", "open", "spare"]
+
+
+def _check_described(described: DescribedAnswers, answer: httpx.Response) -> None:
+    method, path = answer.request.method, answer.request.url.path
+    if described.describes(method, path):
+        kind = answer.headers.get("content-type")
+        described.check(method, path, answer.status_code, kind, answer.content)
 
 
 def may_do(route: Route, state: str, actor: str) -> bool:

@@ -1,4 +1,4 @@
-"""The description of the routes (OpenAPI): what the framework derives, with our errors, formats, examples."""
+"""The description of the routes (OpenAPI): what the framework derives, with our answers, errors, examples."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from omnigraph.server.description.answers import describe_answers
 from omnigraph.server.identity import Identity
 from omnigraph.wire.errors import HTTP_CODES, STATUS
-from omnigraph.wire.media import ARROW, JSON, NDJSON
+from omnigraph.wire.media import JSON, NDJSON
+from omnigraph.wire.schemas import SchemaBook
 
 _QUERY = "query people() { match { $p: Person } return { $p.name } }"
 _INSERT = 'query add() { insert Person { name: "ada" } }'
@@ -100,22 +102,12 @@ STATUSES: Mapping[int, str] = {
     504: "The time for the request is over.",
 }
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
-_ROWS = {NDJSON: {"schema": {"type": "string"}}, ARROW: _BINARY}
 _BODIES: Mapping[str, Mapping[str, Any]] = {
     "load_records": {"application/octet-stream": _BINARY, NDJSON: {"schema": {"type": "string"}}},
     "put_blob": {"application/octet-stream": _BINARY, "text/plain": {"schema": {"type": "string"}}},
 }
 """Of the operations that read their bodies themselves."""
-_ANSWERS: Mapping[str, Mapping[str, Any]] = {
-    "run_query": _ROWS,
-    "run_stored_query": _ROWS,
-    "run_stored_query_if": _ROWS,
-    "export_graph": {NDJSON: {"schema": {"type": "string"}}},
-    "take_baseline": {NDJSON: {"schema": {"type": "string"}}},
-    "read_blob": {"application/octet-stream": _BINARY},
-}
 _WITHOUT_TOKEN = frozenset({"/healthz", "/readyz"})
-_ONLY_STREAMS = frozenset({"export_graph", "take_baseline"})
 
 
 def describe_routes(app: FastAPI, tokens: Identity) -> Callable[[], dict[str, Any]]:
@@ -137,7 +129,7 @@ def _describe(app: FastAPI, is_open: bool) -> dict[str, Any]:
         description="Graphs that are versioned, branched and merged, over HTTP. Errors have one shape.",
         routes=app.routes,
     )
-    parts = found["components"]
+    parts, book = found["components"], SchemaBook()
     for model in ("HTTPValidationError", "ValidationError"):
         parts["schemas"].pop(model, None)
     parts["schemas"] |= {"Error": _ERROR, "LanceError": _LANCE_ERROR}
@@ -147,13 +139,18 @@ def _describe(app: FastAPI, is_open: bool) -> dict[str, Any]:
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     for path, operations in found["paths"].items():
         for method, operation in operations.items():
-            _complete(path, method, operation, is_open)
+            _complete(book, path, method, operation, is_open)
+    assert not parts["schemas"].keys() & book.schemas.keys(), "a body and an answer have the same name"
+    parts["schemas"] |= book.schemas
     return found
 
 
-def _complete(path: str, method: str, operation: dict[str, Any], is_open: bool) -> None:
+def _complete(book: SchemaBook, path: str, method: str, operation: dict[str, Any], is_open: bool) -> None:
     name = operation["operationId"]
     answers = operation["responses"]
+    for status, known in answers.items():
+        if status.startswith("2") and method != "head":
+            describe_answers(book, name, status, known)
     answers.pop("422", None)
     shape = "LanceError" if path.startswith("/lance/") else "Error"
     statuses = dict(STATUSES) if path not in _WITHOUT_TOKEN else {}
@@ -168,11 +165,6 @@ def _complete(path: str, method: str, operation: dict[str, Any], is_open: bool) 
         if method != "head":
             answer["content"] = {JSON: {"schema": {"$ref": f"#/components/schemas/{shape}"}}}
         answers.setdefault(str(status), answer)
-    if name in _ANSWERS:
-        content = answers["200"].setdefault("content", {})
-        if name in _ONLY_STREAMS:
-            content.clear()
-        content.update(_ANSWERS[name])
     if name in _BODIES:
         operation["requestBody"] = {"required": True, "content": dict(_BODIES[name])}
     if not is_open and path not in _WITHOUT_TOKEN:
