@@ -125,6 +125,33 @@ def connect(load: Load, path: str, body: dict[str, Any], sent: int | None = None
     return sock
 
 
+def drip(load: Load, dripped: Counter[str]) -> None:
+    """Send a body a byte at a time, until the server has had enough."""
+    with connect(load, "query", {"query": COUNT + " " * 10_000}, 3) as sock:
+        try:
+            while load.goes_on:
+                sock.sendall(b" ")
+                load.is_over.wait(0.1)
+            dripped["kept"] += 1
+        except OSError:
+            dripped["left"] += 1
+
+
+def sip(load: Load, dripped: Counter[str]) -> None:
+    """Take an answer a byte at a time, until the server has had enough."""
+    with connect(load, "export", {}) as sock:
+        while load.goes_on:
+            try:
+                taken = sock.recv(1)
+            except OSError:
+                taken = b""
+            if not taken:
+                dripped["left"] += 1
+                return
+            load.is_over.wait(0.05)
+        dripped["kept"] += 1
+
+
 def workers_of(server: Served) -> list[psutil.Process]:
     children = psutil.Process(server.process.pid).children()
     alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
@@ -136,6 +163,7 @@ def test_no_acknowledged_write_is_lost_when_a_worker_is_killed_among_64_clients(
 ) -> None:
     monkeypatch.setenv("OMNIGRAPH_PER_ACTOR_INFLIGHT_MAX", "24")
     monkeypatch.setenv("OMNIGRAPH_SERVER_LOG_LEVEL", "error")
+    monkeypatch.setenv("OMNIGRAPH_SERVER_STALL_SECONDS", "2")
     graph = og.init(tmp_path / "people", SCHEMA)
     graph.load(
         [{"type": "Person", "data": {"name": f"old{at}", "payload": "y" * 2_000}} for at in range(2_000)],
@@ -153,21 +181,24 @@ def test_no_acknowledged_write_is_lost_when_a_worker_is_killed_among_64_clients(
             threading.Thread(target=write if at % 2 else read, args=(load, at))
             for at in range(CLIENTS - STALLED)
         ]
-        for thread in threads:
+        dripped: Counter[str] = Counter()
+        slow = [threading.Thread(target=call, args=(load, dripped)) for call in (drip, sip) for _ in range(4)]
+        for thread in (*threads, *slow):
             thread.start()
         load.wait_for(2_020, began + SECONDS / 2)
         os.kill(random.choice(workers_of(server)).pid, signal.SIGKILL)
         load.wait_for(len(load.written) + 40, began + SECONDS)
         load.is_over.set()
-        for thread in threads:
+        for thread in (*threads, *slow):
             thread.join(120)
-        assert not any(thread.is_alive() for thread in threads)
+        assert not any(thread.is_alive() for thread in (*threads, *slow))
         resident = max(worker.memory_info().rss for worker in workers_of(server))
         metrics = httpx.get(f"http://{server.address}/metrics", headers=headers, timeout=60).text
         held.close()
         assert server.stop() == 0
     assert load.wrong == []
     assert resident < RESIDENT_BYTES
+    assert dripped == {"left": 8}, "who sends or takes a byte at a time is left"
     assert 'omnigraph_commits_total{graph="people",route="/graphs/{graph}/mutate"}' in metrics
     acknowledged = {name: commit for name, commit in load.written.items() if commit}
     print(f"{len(acknowledged)} writes, {load.reads} reads, {dict(load.errors)}, {resident >> 20} MiB")

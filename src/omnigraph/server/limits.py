@@ -31,6 +31,9 @@ class RequestLimits:
     stall_seconds: float = _limit(
         60.0, "how long a client may send nothing of its body, or take nothing", "SERVER_STALL_SECONDS"
     )
+    body_pace: float = _limit(
+        1024.0, "bytes a second of a body that a client sends at least; 0 for any pace", "SERVER_BODY_PACE"
+    )
     stop_seconds: float = _limit(
         30.0, "how long a worker finishes what runs when it is told to stop", "SERVER_STOP_SECONDS"
     )

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import threading
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ import omnigraph as og
 from omnigraph.base.errors import NotFound
 from omnigraph.server.app import ServerConfig, create_app
 from omnigraph.server.limits import RequestLimits
+from omnigraph.server.requests import connections
 from omnigraph.server.requests.engine_pool import EnginePool
 from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.streams import StreamedAnswer, join_lines
@@ -132,6 +136,26 @@ def test_a_stream_makes_no_more_than_its_client_takes_and_leaves_one_that_takes_
         assert pool_of(app).admission.streams == 0
 
 
+def test_the_connection_of_a_client_that_takes_nothing_ends(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "_find_limit", lambda: 0.2)
+    lost, end = threading.Event(), connections.PatientConnection.connection_lost
+
+    def note(self: connections.PatientConnection, error: Exception | None) -> None:
+        end(self, error)
+        lost.set()
+
+    monkeypatch.setattr(connections.PatientConnection, "connection_lost", note)
+    pieces = Pieces(1_000)
+    with serving_here(app_with(root, pieces, stall_seconds=0.2)) as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port)), timeout=30) as client:
+            client.sendall(b"GET /pieces HTTP/1.1\r\nHost: x\r\n\r\n")
+            wait_until(lambda: pieces.closed)
+            assert lost.wait(20), "what waits to be sent must not be waited for"
+
+
 def test_an_error_before_the_first_piece_is_an_answer_and_one_after_it_breaks_the_connection(
     root: Path,
 ) -> None:
@@ -151,6 +175,42 @@ def test_a_client_that_leaves_a_stream_ends_it(root: Path) -> None:
         with httpx.stream("GET", f"{url}/pieces") as answer:
             next(answer.iter_bytes())
         wait_until(lambda: pieces.closed)
+
+
+def test_a_body_that_comes_byte_by_byte_has_an_end(root: Path) -> None:
+    app = app_of(root, stall_seconds=0.3, body_pace=1_000)
+    with serving_here(app) as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        for path, is_kept in (("query", False), ("load/ndjson?mode=append", True)):
+            with socket.create_connection((host, int(port)), timeout=30) as client:
+                head = f"POST /graphs/people/{path} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n"
+                client.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
+                client.setblocking(False)
+                sent, answer, pause = 0, b"", threading.Event()
+                while not answer and sent < 1_000:
+                    client.sendall(b" ")
+                    sent += 1
+                    pause.wait(0.02)
+                    with suppress(BlockingIOError):
+                        answer = client.recv(100_000)
+            assert b" 413 " in answer and b'"body_pace"' in answer, (path, is_kept, answer)
+        assert pool_of(app).running == Counter({"read": 0, "write": 0}) or not +pool_of(app).running
+
+
+def test_a_body_in_time_may_stop_now_and_then(root: Path) -> None:
+    app = app_of(root, stall_seconds=0.5, body_pace=1_000)
+    text = json.dumps({"query": "query q() { match { $n: N } return { count($n) as n } }"}).encode()
+
+    def parts() -> Iterator[bytes]:
+        yield text + b" " * 2_000
+        for _ in range(6):
+            threading.Event().wait(0.2)
+            yield b" " * 300
+
+    with serving_here(app) as url:
+        headers = {"Content-Type": "application/json"}
+        answer = httpx.post(f"{url}/graphs/people/query", content=parts(), headers=headers)
+        assert answer.status_code == 200, answer.text
 
 
 def test_there_are_only_so_many_streams(root: Path) -> None:

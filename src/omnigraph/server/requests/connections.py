@@ -1,4 +1,4 @@
-"""Connections: one that sends nothing, or its headers too slowly, is closed; what is not HTTP is told so."""
+"""Connections: one that sends or takes nothing, or its head slowly, is closed; what is no HTTP is told so."""
 
 from __future__ import annotations
 
@@ -15,14 +15,24 @@ from omnigraph.wire.errors import answer_error
 
 
 class PatientConnection(H11Protocol):
-    """One connection. A client has as long for the head of a request as for any other part of it."""
+    """One connection. A client has as long for the head of a request as for any other part of it.
+
+    A connection that is closed sends first what waits to be sent: to a client that takes nothing, for ever.
+    So each is looked at now and then, and one that has not gone on since the last look is cut off.
+    """
 
     _deadline: asyncio.TimerHandle | None = None
+    _next_look: asyncio.TimerHandle | None = None
+    _resumed = 0
+    """How often the client has taken what was waiting for it."""
+    _stuck_at: int | None = None
+    """The number above when a look found that the client was waited for."""
 
     def connection_made(self, transport: Any) -> None:
         """Wait for the first request."""
         super().connection_made(transport)
         self._wait_for_head()
+        self._look_later()
 
     def data_received(self, data: bytes) -> None:
         """Take some bytes: of a head, or of a body, for which the request itself has a limit."""
@@ -35,6 +45,8 @@ class PatientConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
         self._stop_waiting()
+        if self._next_look is not None:
+            self._next_look.cancel()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
@@ -50,6 +62,26 @@ class PatientConnection(H11Protocol):
         )
         self.transport.write(head.encode() + body)
         self.transport.close()
+
+    def resume_writing(self) -> None:
+        """Go on with an answer."""
+        self._resumed += 1
+        super().resume_writing()
+
+    def _look_later(self) -> None:
+        if seconds := _find_limit():
+            self._next_look = self.loop.call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        is_waiting = self.transport.is_closing() or self.flow.write_paused
+        if not is_waiting or self.transport.get_write_buffer_size() == 0:
+            self._stuck_at = None
+        elif self._stuck_at == self._resumed:
+            self.transport.abort()
+            return
+        else:
+            self._stuck_at = self._resumed
+        self._look_later()
 
     def _is_between_requests(self) -> bool:
         return self.cycle is None or self.cycle.response_complete

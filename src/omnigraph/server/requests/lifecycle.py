@@ -49,7 +49,7 @@ class RequestLifecycle:
         state = _read_state(scope, headers, self._limits)
         enter_request(state)
         enter_pool(scope["app"].state.pool)
-        wire = _Wire(state, receive, send, self._limits.stall_seconds)
+        wire = _Wire(state, receive, send, self._limits)
         traces: Traces | None = scope["app"].state.traces
         span = None if traces is None else traces.begin(state.method, headers)
         try:
@@ -80,12 +80,14 @@ class RequestLifecycle:
 class _Wire:
     """Both directions of a request: what has passed, and whether the client is still there."""
 
-    def __init__(self, state: RequestState, receive: Receive, send: Send, stall_seconds: float) -> None:
+    def __init__(self, state: RequestState, receive: Receive, send: Send, limits: RequestLimits) -> None:
         self.taken = self.sent = 0
         self.status: int | None = None
         self.is_complete = False
         self._state, self._receive, self._send = state, receive, send
-        self._stall = stall_seconds or None
+        self._stall, self._pace = limits.stall_seconds or None, limits.body_pace
+        self._waited = 0.0
+        """Seconds in which the client owed a part of its body."""
         self._has_body = False
         self._left = asyncio.Event()
         self._watcher: asyncio.Task[None] | None = None
@@ -95,15 +97,14 @@ class _Wire:
         if self._has_body:
             await self._left.wait()
             return {"type": "http.disconnect"}
+        began = clock.current().monotonic()
+        left = self._time_for_body()
         try:
-            async with asyncio.timeout(self._stall):
+            async with asyncio.timeout(left):
                 message = await self._receive()
         except TimeoutError:
-            raise ResourceLimit(
-                f"the client sent nothing of its body for {self._stall:g} seconds",
-                resource="stall_seconds",
-                limit=self._stall,
-            ) from None
+            raise self._too_slow(left) from None
+        self._waited += clock.current().monotonic() - began
         if message["type"] != "http.request":
             self._note_gone()
             return message
@@ -112,6 +113,27 @@ class _Wire:
             self._has_body = True
             self._watcher = asyncio.get_running_loop().create_task(self._watch())
         return message
+
+    def _time_for_body(self) -> float | None:
+        """Return how long the next part of a body may take: one that comes byte by byte has an end, too."""
+        if self._stall is None or not self._pace:
+            return self._stall
+        return max(0.0, min(self._stall, self._stall + self.taken / self._pace - self._waited))
+
+    def _too_slow(self, waited: float | None) -> ResourceLimit:
+        if waited == self._stall:
+            return ResourceLimit(
+                f"the client sent nothing of its body for {waited:g} seconds",
+                resource="stall_seconds",
+                limit=waited,
+            )
+        return ResourceLimit(
+            f"the client sent {self.taken} bytes of its body in {self._waited + (waited or 0):.0f} seconds: "
+            f"send it faster than {self._pace:g} bytes a second",
+            resource="body_pace",
+            limit=self._pace,
+            actual=self.taken,
+        )
 
     async def send(self, message: Message) -> None:
         """Pass a part of the answer on; a client that takes nothing for long is left."""
