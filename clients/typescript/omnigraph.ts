@@ -500,8 +500,8 @@ export class OmniGraphClient {
   }
 
   /** Give a branch another name. */
-  async renameBranch(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: RenameBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/rename`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async renameBranch(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; omnigraphIfGraphCommit?: string | null; body: RenameBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/rename`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Give a branch the content and schema of a commit, as a new commit. */
@@ -510,8 +510,8 @@ export class OmniGraphClient {
   }
 
   /** Make the commits of a branch again on top of another's head. */
-  async rebaseBranch(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; body: RebaseBody }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/rebase`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
+  async rebaseBranch(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; omnigraphIfGraphCommit?: string | null; body: RebaseBody }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/rebase`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
   /** Let nothing but proposals change a branch. */
@@ -524,9 +524,9 @@ export class OmniGraphClient {
     await this.send("DELETE", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/protection`, {}, { "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, undefined, options);
   }
 
-  /** Bring a deleted branch back. */
-  async restoreBranch(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
-    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/restore`, {}, { "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as JsonObject;
+  /** Bring a deleted branch back; the condition is about the commit that was its last. */
+  async restoreBranch(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; omnigraphIfGraphCommit?: string | null }, options: CallOptions = {}): Promise<JsonObject> {
+    return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/branches/${inPath(given.name)}/restore`, {}, { "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, undefined, options)).json()) as JsonObject;
   }
 
   /** Delete a branch. */
@@ -544,9 +544,9 @@ export class OmniGraphClient {
     return (await (await this.send("POST", `/graphs/${inPath(given.graph)}/tags`, {}, { "Content-Type": "application/json", "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, JSON.stringify(given.body), options)).json()) as JsonObject;
   }
 
-  /** Remove a name. */
-  async deleteTag(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<void> {
-    await this.send("DELETE", `/graphs/${inPath(given.graph)}/tags/${inPath(given.name)}`, {}, { "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle }, undefined, options);
+  /** Remove a name; the condition is about the commit that it names. */
+  async deleteTag(given: { name: string; graph: string; idempotencyKey?: string | null; omnigraphHandle?: string | null; omnigraphIfGraphCommit?: string | null }, options: CallOptions = {}): Promise<void> {
+    await this.send("DELETE", `/graphs/${inPath(given.graph)}/tags/${inPath(given.name)}`, {}, { "idempotency-key": given.idempotencyKey, "omnigraph-handle": given.omnigraphHandle, "omnigraph-if-graph-commit": given.omnigraphIfGraphCommit }, undefined, options);
   }
 
   /** Return the commits that a branch's head, or `start`, can reach, newest first, a page at a time. All pages are of the head that the first one saw. */

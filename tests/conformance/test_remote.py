@@ -48,6 +48,7 @@ from omnigraph.sdk.schema import SchemaHandle
 from omnigraph.sdk.snapshot import Snapshot
 from omnigraph.wire.values import encode
 from support.awaiting import Awaiting
+from support.described_answers import DescribedAnswers, check_what_clients_read
 from support.served import TOKENS, Served, running_server
 
 SCHEMA = """
@@ -801,10 +802,24 @@ refuse("a part of a blob", "blob.read", lambda g: photo(g).read(11))
 refuse("a blob of a snapshot", "blob.put", lambda g: photo(g.snapshot()).put(b"x"))
 refuse("nothing as a blob", "blob.put", lambda g: photo(g).put(None))
 refuse("an age that is none", "graph.cleanup", lambda g: g.cleanup(older_than="soon"))
+refuse(
+    "a rename of what moved", "branches.rename", lambda g: g.branches.rename("side", "x", if_commit=NOBODY)
+)
+refuse("a rebase of what moved", "branches.rebase", lambda g: g.branches.rebase("side", if_commit=NOBODY))
+refuse("a tag of another commit", "tags.delete", lambda g: g.tags.delete("first", if_commit=NOBODY))
 refuse("an export of nothing", "graph.export", lambda g: list(g.export(types=["Nobody"])))
 refuse("an export in columns", "graph.export", lambda g: g.export(format="parquet"))
 refuse("an export as something", "graph.export", lambda g: g.export(format="x"))
 refuse("an engine that is none", "graph.query", lambda g: g.query(ALL, engine="local", timeout=-1))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def described() -> Iterator[DescribedAnswers]:
+    """What the description says; every answer of the server that a client reads whole is held against it."""
+    found = DescribedAnswers()
+    with pytest.MonkeyPatch.context() as patch:
+        check_what_clients_read(patch, found)
+        yield found
 
 
 @pytest.fixture(scope="module")

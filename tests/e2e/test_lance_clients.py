@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import lance
 import lance_namespace
 import lancedb
+import polars as pl
 import pytest
 
 import omnigraph as og
@@ -84,6 +86,14 @@ def test_lancedb_opens_tables_and_searches_them(server: Served) -> None:
     table = db.open_table("node:Person", namespace_path=["people", "two"])
     assert table.count_rows() == 2
     assert [row["name"] for row in table.search().where("age = 2").to_list()] == ["bb"]
+
+
+def test_duckdb_and_polars_query_a_snapshot_through_what_pylance_opens(namespace: Any) -> None:
+    people = lance.dataset(namespace_client=namespace, table_id=["people", "main", "node:Person"])
+    asked = duckdb.sql("SELECT name, age * 2 AS twice FROM people WHERE age >= 2 ORDER BY name")
+    assert asked.fetchall() == [("bb", 4), ("ccc", 6)]
+    frame = pl.scan_pyarrow_dataset(people).filter(pl.col("age") >= 2).select("name").collect()
+    assert sorted(frame["name"]) == ["bb", "ccc"]
 
 
 def test_a_graph_on_the_server_gives_its_branch_as_a_namespace(server: Served) -> None:

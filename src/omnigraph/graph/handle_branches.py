@@ -67,12 +67,15 @@ class Branches:
             refuse_isolated(self._internals.core.truth, origin.record)
         create_branch(self._internals.core.truth, name, origin.record, self._graph.actor)
 
-    def restore(self, name: str) -> None:
-        """Bring a deleted branch back with its commits; possible until a cleanup has removed them."""
+    def restore(self, name: str, *, if_commit: str | None = None) -> None:
+        """Bring a deleted branch back with its commits; possible until a cleanup has removed them.
+
+        `if_commit` names the commit that must have been its head.
+        """
         name = normalise(name)
         self._internals.check_allowed("branch_create", target=name)
         self._internals.check_writable()
-        restore_branch(self._internals.core.truth, name, self._graph.actor)
+        restore_branch(self._internals.core.truth, name, self._graph.actor, if_commit)
 
     def delete(self, name: str, *, if_commit: str | None = None) -> None:
         """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has.
@@ -87,18 +90,18 @@ class Branches:
                 raise error
         self._internals.delete_branch(name, seen)
 
-    def rename(self, old: str, new: str) -> None:
+    def rename(self, old: str, new: str, *, if_commit: str | None = None) -> None:
         """Give a branch another name; its commits and idempotency keys stay.
 
         Handles that are open on it must be opened again. A branch that others were forked from cannot be
-        renamed before they are gone.
+        renamed before they are gone. `if_commit` names the commit that must still be its head.
         """
         old, new = normalise(old), normalise(new)
         self._internals.check_allowed("branch_delete", target=old)
         self._internals.check_allowed("branch_create", old, new)
         self._internals.check_allowed("read", old)  # its commits will be seen under another name
         self._internals.check_writable()
-        rename_branch(self._internals.core.truth, old, new, self._graph.actor)
+        rename_branch(self._internals.core.truth, old, new, self._graph.actor, if_commit)
 
     def info(self, name: str | None = None, compared_with: str = MAIN) -> BranchInfo:
         """Describe a branch: where it is, who wrote last, how far it is ahead of another and behind it."""
@@ -190,11 +193,14 @@ class Branches:
         strategy: MergeStrategy = "entity",
         resolutions: Any = None,
         dry_run: bool = False,
+        *,
+        if_commit: str | None = None,
     ) -> Rebase:
         """Make the commits of a branch again on top of another's head, which the branch then begins after.
 
         The branch changes as a whole or, with conflicts, not at all. Open handles on it must be opened again.
         A dry run tries every commit and changes nothing, but leaves files that the next cleanup removes.
+        `if_commit` names the commit that must still be the branch's head.
         """
         from omnigraph.graph.merge import rebase, run
 
@@ -210,6 +216,7 @@ class Branches:
         for branch in (name, onto):
             self._internals.check_sees_all("a rebase", normalise(branch))
         options = run.options(strategy, resolutions, self._internals.make_access())
+        names = normalise(name), normalise(onto)
         return rebase.rebase_branch(
-            self._internals.whole, normalise(name), normalise(onto), self._graph.actor, options, dry_run
+            self._internals.whole, *names, self._graph.actor, options, dry_run, if_commit
         )

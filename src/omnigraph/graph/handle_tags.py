@@ -32,8 +32,8 @@ class Tags:
             access.check_any()
         return list_tags(self._internals.core.truth, None if access is None else access.find_holder)
 
-    def delete(self, name: str) -> None:
-        """Remove a name; the next cleanup may drop the commit."""
+    def delete(self, name: str, *, if_commit: str | None = None) -> None:
+        """Remove a name; the next cleanup may drop the commit. `if_commit` is the one it must still name."""
         self._internals.check_allowed("branch_delete", target=tag_name(name))
         self._internals.check_writable()
-        self._internals.core.truth.tags.delete(tag_name(name))
+        self._internals.core.truth.tags.delete(tag_name(name), if_commit)

@@ -165,7 +165,6 @@ def test_a_key_whose_worker_died_in_the_middle_never_says_that_nothing_was_done(
         ("POST", "optimize", {}),
         ("POST", "cleanup", {}),
         ("POST", "branches", {"name": "x"}),
-        ("POST", "branches/review/rebase", {}),
         ("POST", "tags", {"name": "x"}),
         ("POST", "query", {"query": "query q() { match { $n: N } return { $n.name } }"}),
         ("POST", "jobs/optimize", {}),
@@ -202,6 +201,40 @@ def test_a_proposal_is_merged_only_as_it_was_looked_at(client: TestClient, graph
     head = graph.snapshot("review").commit_id
     assert client.post(path, json={"commit": head}).status_code == 200
     assert client.post(path, json={"commit": seen}).status_code == 200, "it is merged already"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "branches/review/rename", {"name": "other"}),
+        ("POST", "branches/review/rebase", {}),
+        ("POST", "branches/gone/restore", None),
+        ("DELETE", "tags/kept", None),
+    ],
+)
+def test_a_branch_or_tag_changes_only_as_long_as_it_is_at_the_commit_that_was_seen(
+    client: TestClient, graph: og.Graph, method: str, path: str, body: Any
+) -> None:
+    seen = graph.snapshot("review").commit_id
+    head = graph.mutate('query q() { insert N { name: "later" } }', branch="review").commit_id
+    graph.mutate('query q() { insert N { name: "elsewhere" } }')
+    graph.branches.create("gone", "review")
+    graph.branches.delete("gone")
+    graph.tags.create("kept", branch="review")
+
+    def look() -> tuple[Any, ...]:
+        names = graph.branches.list()
+        at = graph.snapshot("review").commit_id if "review" in names else None
+        return names, at, len(graph.tags.list())
+
+    before = look()
+    answer = client.request(method, f"{BASE}/{path}", json=body, headers={"Omnigraph-If-Graph-Commit": seen})
+    assert (answer.status_code, answer.json()["code"]) == (412, "precondition_failed")
+    assert (answer.json()["details"]["actual"], look()) == (head, before)
+    headers = {"Omnigraph-If-Graph-Commit": str(head)}
+    answer = client.request(method, f"{BASE}/{path}", json=body, headers=headers)
+    assert answer.status_code in (200, 204), answer.text
+    assert look() != before
 
 
 @pytest.mark.parametrize("path", ["mutate", "queries/add"])
@@ -267,5 +300,7 @@ def test_every_write_of_a_graph_refuses_readers_and_keeps_a_key_in_its_commit_or
     }
     both = {name for name, terms in writes.items() if terms.repeats_answer and terms.takes_condition}
     neither = {name for name, terms in writes.items() if not (terms.repeats_answer or terms.takes_condition)}
-    assert (both, neither) == ({"DELETE /branches/{name:path}"}, set())
+    acts = ("POST /branches/{name:path}/" + word for word in ("rename", "rebase", "restore"))
+    assert both == {"DELETE /branches/{name:path}", "DELETE /tags/{name:path}", *acts}
+    assert neither == set()
     assert not [name for name, terms in routes.items() if terms.repeats_answer and not terms.writes]

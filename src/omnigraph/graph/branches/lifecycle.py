@@ -27,7 +27,7 @@ from omnigraph.graph.manifest.record import CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.chain_ends import RESTORED, close_chain, continue_elsewhere
-from omnigraph.graph.publish.conflict import branch_gone_error
+from omnigraph.graph.publish.conflict import branch_gone_error, precondition_error
 from omnigraph.graph.publish.races import MAX_RESTARTS
 from omnigraph.storage.writer_lock import forget_turn
 
@@ -133,10 +133,11 @@ def _free(truth: Truth, ref: BranchRef) -> None:
         truth.refs.free(stored)
 
 
-def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
+def restore_branch(truth: Truth, name: str, actor: str | None, if_commit: str | None = None) -> BranchRef:
     """Bring a deleted branch back, with the commits that it had; possible until a cleanup has taken them.
 
-    A delete that is under way, or was cut off before the branch was gone, is called off.
+    A delete that is under way, or was cut off before the branch was gone, is called off. `if_commit` names
+    the commit that must have been its last.
     """
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted, so there is nothing to restore", name=name)
@@ -152,6 +153,8 @@ def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
                     branch=name,
                 )
             origin = _last_commit(truth, ended)
+            if if_commit is not None and (error := precondition_error(if_commit, origin)):
+                raise error
             refuse_isolated(truth, origin)
             return create_branch(truth, name, origin, actor, before=ended)
         if not stored.ref.deleting:

@@ -37,6 +37,7 @@ from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.chain_ends import RESTORED
+from omnigraph.graph.publish.conflict import precondition_error
 from omnigraph.graph.publish.races import MAX_RESTARTS
 
 RENAMES = "__rename/"
@@ -53,8 +54,11 @@ class _Ended:
     head: CommitRecord
 
 
-def rename_branch(truth: Truth, old: str, new: str, actor: str | None) -> None:
-    """Give a branch another name; the commits, and the idempotency keys that they carry, stay."""
+def rename_branch(truth: Truth, old: str, new: str, actor: str | None, if_commit: str | None = None) -> None:
+    """Give a branch another name; the commits, and the idempotency keys that they carry, stay.
+
+    `if_commit` names the commit that must still be its head.
+    """
     if MAIN in (old, new):
         raise InvalidName("'main' cannot be renamed, and no other branch can have its name", name=MAIN)
     cut_off = [] if truth.has(old) else _find_holds(truth, old, new)
@@ -66,7 +70,7 @@ def rename_branch(truth: Truth, old: str, new: str, actor: str | None) -> None:
     if cut_off:
         _go_on(truth, old, new, cut_off, actor)
     else:
-        _begin(truth, old, new, actor)
+        _begin(truth, old, new, actor, if_commit)
 
 
 def chain_of_hold(name: str) -> str:
@@ -113,9 +117,11 @@ def _release_finished(truth: Truth, tags: Sequence[StoredTag]) -> None:
         release_finished(truth, tags, truth.refs.list())
 
 
-def _begin(truth: Truth, old: str, new: str, actor: str | None) -> None:
+def _begin(truth: Truth, old: str, new: str, actor: str | None, if_commit: str | None) -> None:
     for _ in range(MAX_RESTARTS):
         state = truth.state(old)
+        if if_commit is not None and (error := precondition_error(if_commit, state.head)):
+            raise error
         hold = f"{_holds_of(old, new)}{state.ref.incarnation}/{new_ulid()}"
         if not _hold(truth, hold, state, actor):
             continue

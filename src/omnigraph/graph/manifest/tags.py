@@ -148,10 +148,11 @@ class StoredTags:
         renewed = replace(standing[0], mark=new_ulid())
         return put_over(self._store, path, renewed.encode(), standing[1]) is not None
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str, if_commit: str | None = None) -> None:
         """Remove the tag that stands under a name now, or say that there is none.
 
-        One that cannot be read is put aside: it keeps no commit any more.
+        One that cannot be read is put aside: it keeps no commit any more. `if_commit` names the commit that
+        it must still stand for.
         """
         path = layout.tag_path(name)
         try:
@@ -164,6 +165,13 @@ class StoredTags:
             return
         if standing is None or self._is_void(standing[0]):
             raise no_tag(name)
+        if if_commit is not None and standing[0].ref.commit != if_commit:
+            raise PreconditionFailed(
+                f"tag {name!r} names commit {standing[0].ref.commit}, not {if_commit}: look again",
+                tag=name,
+                expected=if_commit,
+                actual=standing[0].ref.commit,
+            )
         with suppress(PreconditionFailed):  # a tag is replaced only when it is void: this one is gone already
             self._store.replace(path, replace(standing[0], void=True).encode(), standing[1])
 

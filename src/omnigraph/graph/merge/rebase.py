@@ -25,6 +25,7 @@ from omnigraph.graph.merge.plan import Options
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.merge.work import MergeWork
 from omnigraph.graph.opening import Core
+from omnigraph.graph.publish.conflict import precondition_error
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.keys import note_landed
 from omnigraph.graph.write.unnamed import commit_in_line
@@ -53,9 +54,18 @@ class Rebase:
 
 
 def rebase_branch(
-    core: Core, branch: str, onto: str, actor: str | None, options: Options, dry_run: bool = False
+    core: Core,
+    branch: str,
+    onto: str,
+    actor: str | None,
+    options: Options,
+    dry_run: bool = False,
+    if_commit: str | None = None,
 ) -> Rebase:
-    """Make a branch's commits again on top of another's head; the branch changes as a whole or not at all."""
+    """Make a branch's commits again on top of another's head; the branch changes as a whole or not at all.
+
+    `if_commit` names the commit that must still be the branch's head.
+    """
     if branch == MAIN:
         raise InvalidName("'main' cannot be rebased: others are forked from it", name=branch)
     if branch == onto:
@@ -66,6 +76,8 @@ def rebase_branch(
         state, target = core.truth.state(branch), core.truth.state(onto)
         if state.ref.incarnation != incarnation:
             break
+        if if_commit is not None and (error := precondition_error(if_commit, state.head)):
+            raise error
         try:
             done = _attempt(core, state, target, actor, options, dry_run)
         except HistoricalVersionReclaimed:

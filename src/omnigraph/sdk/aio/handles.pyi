@@ -436,18 +436,21 @@ class AsyncBranches:
         strategy: MergeStrategy = "entity",
         resolutions: Any = None,
         dry_run: bool = False,
+        *,
+        if_commit: str | None = None,
     ) -> Rebase:
         """Make the commits of a branch again on top of another's head, which the branch then begins after.
 
         The branch changes as a whole or, with conflicts, not at all. Open handles on it must be opened again.
-        A dry run tries every commit and changes nothing, but leaves files that the next cleanup removes."""
+        A dry run tries every commit and changes nothing, but leaves files that the next cleanup removes.
+        `if_commit` names the commit that must still be the branch's head."""
         ...
 
-    async def rename(self, old: str, new: str) -> None:
+    async def rename(self, old: str, new: str, *, if_commit: str | None = None) -> None:
         """Give a branch another name; its commits and idempotency keys stay.
 
         Handles that are open on it must be opened again. A branch that others were forked from cannot be
-        renamed before they are gone."""
+        renamed before they are gone. `if_commit` names the commit that must still be its head."""
         ...
 
     async def reset(
@@ -466,8 +469,10 @@ class AsyncBranches:
         the newest commit of the branch that is reset)."""
         ...
 
-    async def restore(self, name: str) -> None:
-        """Bring a deleted branch back with its commits; possible until a cleanup has removed them."""
+    async def restore(self, name: str, *, if_commit: str | None = None) -> None:
+        """Bring a deleted branch back with its commits; possible until a cleanup has removed them.
+
+        `if_commit` names the commit that must have been its head."""
         ...
 
     async def unprotect(self, name: str = MAIN) -> None:
@@ -551,8 +556,8 @@ class AsyncTags:
         """Name a commit: the one with this id, or a branch's head (this handle's branch unless given)."""
         ...
 
-    async def delete(self, name: str) -> None:
-        """Remove a name; the next cleanup may drop the commit."""
+    async def delete(self, name: str, *, if_commit: str | None = None) -> None:
+        """Remove a name; the next cleanup may drop the commit. `if_commit` is the one it must still name."""
         ...
 
     async def list(self) -> list[Tag]:

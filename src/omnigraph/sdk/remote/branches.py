@@ -47,9 +47,9 @@ class RemoteBranches:
         body = {"name": name, "from": from_branch, "commit": commit, "tag": tag, "version": version}
         self._transport.act("POST", "/branches", body)
 
-    def restore(self, name: str) -> None:
+    def restore(self, name: str, *, if_commit: str | None = None) -> None:
         """Bring a deleted branch back with its commits; possible until a cleanup has removed them."""
-        self._transport.act("POST", f"/branches/{quoted(name)}/restore")
+        self._transport.act("POST", f"/branches/{quoted(name)}/restore", if_commit=if_commit)
 
     def delete(self, name: str, *, if_commit: str | None = None) -> None:
         """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has.
@@ -58,9 +58,10 @@ class RemoteBranches:
         """
         self._transport.act("DELETE", f"/branches/{quoted(name)}", if_commit=if_commit)
 
-    def rename(self, old: str, new: str) -> None:
-        """Give a branch another name; its commits and idempotency keys stay."""
-        self._transport.act("POST", f"/branches/{quoted(old)}/rename", {"name": new})
+    def rename(self, old: str, new: str, *, if_commit: str | None = None) -> None:
+        """Give a branch another name, if its head is still the commit of `if_commit`; its commits stay."""
+        path = f"/branches/{quoted(old)}/rename"
+        self._transport.act("POST", path, {"name": new}, if_commit=if_commit)
 
     def info(self, name: str | None = None, compared_with: str = "main") -> BranchInfo:
         """Describe a branch: where it is, who wrote last, how far it is ahead of another and behind it."""
@@ -127,10 +128,13 @@ class RemoteBranches:
         strategy: MergeStrategy = "entity",
         resolutions: Any = None,
         dry_run: bool = False,
+        *,
+        if_commit: str | None = None,
     ) -> Rebase:
         """Make the commits of a branch again on top of another's head, which the branch then begins after."""
         body = {"onto": onto, "dry_run": dry_run, **merge_options(strategy, resolutions)}
-        done = self._transport.act("POST", f"/branches/{quoted(name)}/rebase", body)
+        path = f"/branches/{quoted(name)}/rebase"
+        done = self._transport.act("POST", path, body, if_commit=if_commit)
         return decode(Rebase, done)  # type: ignore[no-any-return]
 
 
@@ -151,9 +155,9 @@ class RemoteTags:
         """Return all tags, sorted by name; the log tells of damaged ones."""
         return [decode(Tag, item) for item in self._transport.ask("/tags")["tags"]]
 
-    def delete(self, name: str) -> None:
-        """Remove a name; the next cleanup may drop the commit."""
-        self._transport.act("DELETE", f"/tags/{quoted(name)}")
+    def delete(self, name: str, *, if_commit: str | None = None) -> None:
+        """Remove a name; the next cleanup may drop the commit. `if_commit` is the one it must still name."""
+        self._transport.act("DELETE", f"/tags/{quoted(name)}", if_commit=if_commit)
 
 
 def merge_options(strategy: str, resolutions: Any) -> dict[str, Any]:

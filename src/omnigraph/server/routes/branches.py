@@ -56,9 +56,9 @@ def describe_branch(call: GraphDep, name: str, compared_with: str = "main") -> d
 
 
 @router.post("/branches/{name:path}/rename")
-def rename_branch(call: GraphDep, name: str, body: RenameBody) -> dict[str, Any]:
+def rename_branch(call: GraphDep, name: str, body: RenameBody, if_commit: HeadDep) -> dict[str, Any]:
     """Give a branch another name."""
-    call.open().branches.rename(name, body.name)
+    call.open().branches.rename(name, body.name, if_commit=if_commit)
     return {"name": body.name}
 
 
@@ -72,9 +72,10 @@ def reset_branch(call: GraphDep, headers: WriteDep, name: str, body: ResetBody) 
 
 
 @router.post("/branches/{name:path}/rebase")
-def rebase_branch(call: GraphDep, name: str, body: RebaseBody) -> dict[str, Any]:
+def rebase_branch(call: GraphDep, name: str, body: RebaseBody, if_commit: HeadDep) -> dict[str, Any]:
     """Make the commits of a branch again on top of another's head."""
-    found: dict[str, Any] = encode(call.open().branches.rebase(name, **body.model_dump()))
+    done = call.open().branches.rebase(name, **body.model_dump(), if_commit=if_commit)
+    found: dict[str, Any] = encode(done)
     return found
 
 
@@ -91,10 +92,10 @@ def unprotect_branch(call: GraphDep, name: str) -> None:
 
 
 @router.post("/branches/{name:path}/restore")
-def restore_branch(call: GraphDep, name: str) -> dict[str, Any]:
-    """Bring a deleted branch back."""
+def restore_branch(call: GraphDep, name: str, if_commit: HeadDep) -> dict[str, Any]:
+    """Bring a deleted branch back; the condition is about the commit that was its last."""
     graph = call.open()
-    graph.branches.restore(name)
+    graph.branches.restore(name, if_commit=if_commit)
     found: dict[str, Any] = encode(graph.branches.info(name))
     return found
 
@@ -119,6 +120,6 @@ def create_tag(call: GraphDep, body: TagBody) -> dict[str, Any]:
 
 
 @router.delete("/tags/{name:path}", status_code=204)
-def delete_tag(call: GraphDep, name: str) -> None:
-    """Remove a name."""
-    call.open().tags.delete(name)
+def delete_tag(call: GraphDep, name: str, if_commit: HeadDep) -> None:
+    """Remove a name; the condition is about the commit that it names."""
+    call.open().tags.delete(name, if_commit=if_commit)
