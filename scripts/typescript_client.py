@@ -93,8 +93,8 @@ async function readError(answer: Response): Promise<OmniGraphError> {
 def write_client() -> str:
     """Return the text of the client."""
     told = create_app(ServerConfig({"graph": "nowhere"})).openapi()
-    models = {name: item for name, item in told["components"]["schemas"].items() if name.endswith("Body")}
-    parts = [_HEAD, *(_interface(name, item) for name, item in sorted(models.items()))]
+    models = told["components"]["schemas"].items()
+    parts = [_HEAD, *(_interface(name, item) for name, item in sorted(models) if not _is_of_lance(name))]
     calls = [
         _method(path, method, operation)
         for path, operations in told["paths"].items()
@@ -104,14 +104,20 @@ def write_client() -> str:
     return "\n".join(parts) + "\n" + _CLASS + "\n" + "\n".join(calls) + "}\n\n" + _TAIL
 
 
+def _is_of_lance(name: str) -> bool:
+    """Return whether a schema is for clients of Lance, or of errors, which are a class here."""
+    return name.startswith("Lance") or name in ("Error", "Nothing")
+
+
 def _interface(name: str, schema: dict[str, Any]) -> str:
     required = set(schema.get("required", ()))
-    lines = [f"/** {_one_line(schema.get('description', name))} */", f"export interface {name} {{"]
+    # A type may stand for a JsonObject, which an interface may not.
+    lines = [f"/** {_one_line(schema.get('description', name))} */", f"export type {name} = {{"]
     for member, item in schema["properties"].items():
         if text := item.get("description"):
             lines.append(f"  /** {_one_line(text)} */")
         lines.append(f"  {_key(member)}{'' if member in required else '?'}: {_type(item)};")
-    return "\n".join([*lines, "}\n"])
+    return "\n".join([*lines, "};\n"])
 
 
 def _method(path: str, method: str, operation: dict[str, Any]) -> str:
@@ -156,7 +162,8 @@ def _answer(operation: dict[str, Any], method: str) -> tuple[str, str]:
         return "void", "void"
     if method == "head" or list(content) != [_JSON]:
         return "Response", "Response"
-    return "json", "JsonObject"
+    result = _type(content[_JSON]["schema"])
+    return "json", "JsonObject" if result == "Json" else result
 
 
 def _object(params: list[dict[str, Any]], place: str) -> str:
@@ -178,6 +185,8 @@ def _type(schema: dict[str, Any]) -> str:
     if "anyOf" in schema:
         return " | ".join(dict.fromkeys(_type(item) for item in schema["anyOf"]))
     kind = schema.get("type")
+    if "prefixItems" in schema:
+        return f"[{', '.join(_type(item) for item in schema['prefixItems'])}]"
     if kind == "array":
         inner = _type(schema.get("items", {}))
         return f"({inner})[]" if " | " in inner else f"{inner}[]"

@@ -16,6 +16,8 @@ def test_the_committed_client_is_current() -> None:
         "async createBranch(given: { graph: string; idempotencyKey?: string | null; "
         "omnigraphHandle?: string | null; body: BranchBody }" in text
     )
-    assert "export interface QueryBody {" in text
+    assert "export type QueryBody = {" in text
+    assert "options: CallOptions = {}): Promise<BranchInfo> {" in text
+    assert "  head: string;" in text.partition("export type BranchInfo = {")[2].partition("}")[0]
     assert "async showHealth(given: Record<string, never> = {}," in text
     assert "async listGraphs(given: { limit?: number | null; pageToken?: string | null } = {}," in text
