@@ -1021,6 +1021,8 @@ def test_an_address_that_is_none_is_told() -> None:
     for uri in (
         "http://",
         "http://host:port/graphs/x",
+        "http://host",
+        "http://host/",
         "http://host/graphs/x?a=b",
         "https://user:secret@host/g",
     ):

@@ -101,6 +101,7 @@ def create_app(config: ServerConfig) -> FastAPI:
         version=omnigraph.__version__,
         lifespan=_lifespan,
         docs_url=None,
+        redirect_slashes=False,
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
     )

@@ -64,7 +64,8 @@ class ServerPolicies:
         if self.server is not None:
             self.server.check(actor, "graph_list")
         raise PolicyDenied(
-            f"{actor!r} may not graph_list: this server has no policy of its own",
+            f"{actor!r} may not graph_list: this server has no policy of its own; start it with --policy and "
+            "the file of one whose rules allow graph_list",
             action="graph_list",
             actor=actor,
         )

@@ -46,6 +46,27 @@ def client(folder: Path) -> Iterator[TestClient]:
 
 
 @pytest.mark.parametrize(
+    ("path", "given", "told"),
+    [
+        ("optimize", {}, "body: it is missing: send a JSON object, {} where nothing need be said"),
+        ("mutate", {"json": {}}, "body.query: it is missing"),
+        ("load/ndjson", {"content": b""}, "query.mode: it is missing: give it in the address, after the"),
+    ],
+)
+def test_what_is_missing_is_told_with_what_to_do(
+    client: TestClient, path: str, given: dict[str, Any], told: str
+) -> None:
+    answer = client.post(f"{BASE}/{path}", **given)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_input")
+    assert answer.json()["error"].startswith(told)
+
+
+def test_a_slash_too_many_is_told_and_not_led_elsewhere(client: TestClient) -> None:
+    answer = client.get(f"{BASE}/", follow_redirects=False)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
     ("body", "told"),
     [
         (b"{", "body: it is not JSON: Expecting property name enclosed in double quotes, at character 2"),

@@ -20,6 +20,13 @@ from omnigraph.wire.errors import HTTP_CODES, answer_error
 _NO_JSON = "json_invalid"
 """What the framework calls a body that is not JSON."""
 
+_MISSING = {
+    "all": "it is missing: send a JSON object, {} where nothing need be said",
+    "query": "it is missing: give it in the address, after the question mark",
+    "header": "it is missing among the headers",
+}
+"""What to do where something is missing, by where that is; `all` is a whole body."""
+
 
 def add_refusals(app: FastAPI) -> None:
     """Let every error of an application be told in the one shape."""
@@ -87,7 +94,10 @@ def _describe_problem(item: Mapping[str, Any]) -> dict[str, str]:
     if item["type"] == _NO_JSON:
         problem = f"it is not JSON: {item['ctx']['error']}, at character {item['loc'][-1] + 1}"
         return {"where": "body", "problem": problem}
-    return {"where": ".".join(str(part) for part in item["loc"]), "problem": item["msg"]}
+    problem = item["msg"]
+    if item["type"] == "missing":
+        problem = _MISSING.get(item["loc"][0] if len(item["loc"]) > 1 else "all", "it is missing")
+    return {"where": ".".join(str(part) for part in item["loc"]), "problem": problem}
 
 
 async def _tell_http(request: Request, error: Exception) -> JsonAnswer:

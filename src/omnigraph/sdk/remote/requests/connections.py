@@ -87,7 +87,8 @@ class Connections:
             self._host, self._port = parts.hostname, parts.port
         except ValueError as error:
             raise BadInput(f"{uri!r} is not the address of a graph: {error}") from None
-        if not self._host or parts.query or parts.fragment or parts.username is not None:
+        is_graph = parts.path.strip("/") and not (parts.query or parts.fragment)
+        if not self._host or not is_graph or parts.username is not None:
             raise BadInput(f"{uri!r} is not the address of a graph on a server: use http://host/graphs/name")
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._idle: list[HTTPConnection] = []
