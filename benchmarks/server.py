@@ -17,11 +17,15 @@ from statistics import median
 import pyarrow as pa
 
 import omnigraph as og
+from _neo4j import Neo4j, running_neo4j
 
 SCHEMA = "node Person { name: String @key  age: I64?  city: String? }"
 POINT = "query q($n: String) { match { $p: Person { name: $n } } return { $p.name, $p.age } }"
 ALL = "query q() { match { $p: Person } return { $p.name, $p.age, $p.city } }"
 ADD = "query q($n: String) { insert Person { name: $n, age: 1 } }"
+PEER_POINT = "MATCH (p:Person {name: $n}) RETURN p.name, p.age"
+PEER_ADD = "CREATE (p:Person {name: $n, age: 1})"
+MOST_PEERS_ROWS = 100_000
 RUN = [sys.executable, "-c", "from omnigraph.cli.main import run; run()", "serve", "--unauthenticated"]
 
 
@@ -48,6 +52,9 @@ def main() -> None:
         compare_streams(here, there, rows, 3 if quick else 5)
         for clients in (1, 8, 64):
             show_latency(f"http://{address}/graphs/people", clients, rows, seconds)
+        most = min(rows, MOST_PEERS_ROWS)
+        with running_neo4j(folder / "neo4j", most) as peer:
+            compare_servers(there, peer, most, points, writes)
     finally:
         if process is not None:
             process.terminate()
@@ -83,6 +90,31 @@ def compare_rates(here: og.Graph, there: og.Graph, rows: int, points: int, write
 
     show_pair("point read", measure_in_turns(read(here), read(there), points), 0.5)
     show_pair("write", measure_in_turns(write(here, "here"), write(there, "there"), writes), 0.8)
+
+
+def compare_servers(ours: og.Graph, peer: Neo4j | None, rows: int, points: int, writes: int) -> None:
+    """Print point reads and writes a second of two servers, each asked over one HTTP connection, in turns."""
+    if peer is None:
+        print("Neo4j is not compared with: NEO4J_JARS names no folder of its jars")
+        return
+    names = [f"person {(n * 7919) % rows}" for n in range(points)]
+    rates = measure_in_turns(
+        lambda n: ours.query(POINT, {"n": names[n % points]}).rows,
+        lambda n: peer.ask(PEER_POINT, n=names[n % points]),
+        points,
+    )
+    show_servers("point read", rates)
+    rates = measure_in_turns(
+        lambda n: ours.mutate(ADD, {"n": f"beside {n}"}),
+        lambda n: peer.ask(PEER_ADD, n=f"beside {n}"),
+        writes,
+    )
+    show_servers("write", rates)
+
+
+def show_servers(name: str, rates: tuple[float, float]) -> None:
+    """Print one comparison of two servers."""
+    print(f"{name}: OmniGraph {rates[0]:,.0f}/s, Neo4j {rates[1]:,.0f}/s: {rates[0] / rates[1]:.2f}x")
 
 
 def measure_in_turns(
