@@ -8,6 +8,7 @@ from omnigraph.base.choices import ChangeOp, EntityKind
 from omnigraph.graph.changes.model import QueriesChange, SchemaChange
 from omnigraph.graph.entity.history import EntityChange
 from omnigraph.graph.history import Commit
+from omnigraph.graph.maintenance.health import TableHealth
 from omnigraph.graph.proposals.model import Proposal, ProposalEvent
 from omnigraph.server.description.shapes import Values
 from omnigraph.server.jobs.record import JobState
@@ -198,6 +199,12 @@ class RepairAnswer(TypedDict):
     files: int
     rows: int
     ok: bool
+
+
+class TablesAnswer(TypedDict):
+    """How the tables of a branch are stored."""
+
+    tables: list[TableHealth]
 
 
 class JobAnswer(TypedDict):

@@ -53,6 +53,20 @@ class GraphHandle(TypedDict):
     actions: list[str]
 
 
+class ActorRights(TypedDict):
+    """What an actor may do on each branch."""
+
+    actor: str | None
+    branches: dict[str, list[str]]
+
+
+class AccessAnswer(TypedDict):
+    """Who may do what: the caller, and whoever else the caller may know of."""
+
+    state: str
+    actors: list[ActorRights]
+
+
 class ColumnAnswer(TypedDict):
     """A column of a result: its name, and its type as in a schema."""
 
