@@ -102,7 +102,7 @@ export type BranchName = {
 };
 
 /** Names of branches: main, then the others by name. */
-export type BranchNames = {
+export type BranchesPage = {
   branches: string[];
   next_page_token?: string | null;
 };
@@ -433,8 +433,14 @@ export type FindingAnswer = {
   mended: boolean;
 };
 
+/** Names of graphs; the token is there when a part was asked for. */
+export type GraphNames = {
+  graphs: string[];
+  next_page_token?: string | null;
+};
+
 /** What a handle of a graph knows. */
-export type GraphHandle = {
+export type HandleAnswer = {
   graph: string;
   id: string;
   branch: string;
@@ -442,12 +448,6 @@ export type GraphHandle = {
   actor: string | null;
   read_only: boolean;
   actions: string[];
-};
-
-/** Names of graphs; the token is there when a part was asked for. */
-export type GraphNames = {
-  graphs: string[];
-  next_page_token?: string | null;
 };
 
 /** How a worker is; which graphs there are is told to those who may know. */
@@ -1088,7 +1088,7 @@ export type TagBody = {
 };
 
 /** Tags, by name. */
-export type Tags = {
+export type TagsPage = {
   tags: Tag[];
   next_page_token?: string | null;
 };
@@ -1171,8 +1171,8 @@ export class OmniGraphClient {
   }
 
   /** Return which graph this is, and which branch a handle on it would work on. */
-  async showGraph(given: { graph: string; branch?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<GraphHandle> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}`, { "branch": given.branch }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as GraphHandle;
+  async showGraph(given: { graph: string; branch?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<HandleAnswer> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}`, { "branch": given.branch }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as HandleAnswer;
   }
 
   /** Return what the caller may do on each branch; who administers the graph is told it of every actor. */
@@ -1251,8 +1251,8 @@ export class OmniGraphClient {
   }
 
   /** Return the names of branches: main first, then by name. */
-  async listBranches(given: { graph: string; limit?: number | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<BranchNames> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/branches`, { "limit": given.limit, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as BranchNames;
+  async listBranches(given: { graph: string; limit?: number | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<BranchesPage> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/branches`, { "limit": given.limit, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as BranchesPage;
   }
 
   /** Make a branch. */
@@ -1306,8 +1306,8 @@ export class OmniGraphClient {
   }
 
   /** Return tags, by name. */
-  async listTags(given: { graph: string; limit?: number | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<Tags> {
-    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/tags`, { "limit": given.limit, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as Tags;
+  async listTags(given: { graph: string; limit?: number | null; pageToken?: string | null; omnigraphHandle?: string | null }, options: CallOptions = {}): Promise<TagsPage> {
+    return (await (await this.send("GET", `/graphs/${inPath(given.graph)}/tags`, { "limit": given.limit, "page_token": given.pageToken }, { "omnigraph-handle": given.omnigraphHandle }, undefined, options)).json()) as TagsPage;
   }
 
   /** Name a commit. */

@@ -28,7 +28,7 @@ IN_JSON: Mapping[str, Any] = {
     "show_health": shapes.Health,
     "show_readiness": shapes.Readiness,
     "list_graphs": shapes.GraphNames,
-    "show_graph": shapes.GraphHandle,
+    "show_graph": shapes.HandleAnswer,
     "show_access": shapes.AccessAnswer,
     "run_query": shapes.QueryAnswer,
     "explain_query": shapes.PlanAnswer,
@@ -43,7 +43,7 @@ IN_JSON: Mapping[str, Any] = {
     "apply_queries": QueriesApply,
     "run_stored_query": shapes.QueryAnswer | shapes.MutationAnswer,
     "run_stored_query_if": shapes.QueryAnswer | shapes.MutationAnswer,
-    "list_branches": shapes.BranchNames,
+    "list_branches": shapes.BranchesPage,
     "create_branch": BranchInfo,
     "merge_branch": Merge,
     "describe_branch": BranchInfo,
@@ -51,7 +51,7 @@ IN_JSON: Mapping[str, Any] = {
     "reset_branch": Merge,
     "rebase_branch": Rebase,
     "restore_branch": BranchInfo,
-    "list_tags": shapes.Tags,
+    "list_tags": shapes.TagsPage,
     "create_tag": Tag,
     "list_commits": shapes.CommitsPage,
     "show_commit": Commit,
@@ -122,7 +122,7 @@ OTHERWISE: Mapping[str, Mapping[str, Any]] = {
 
 
 def describe_answers(book: SchemaBook, name: str, status: str, answer: dict[str, Any]) -> None:
-    """Describe what an operation answers with a status that is no error."""
+    """Describe what an operation answers with a status that is not of an error."""
     content = answer.setdefault("content", {})
     content.clear()
     if name in IN_JSON and status in ("200", "201", "202"):

@@ -41,7 +41,7 @@ class GraphNames(TypedDict):
     next_page_token: NotRequired[str | None]
 
 
-class GraphHandle(TypedDict):
+class HandleAnswer(TypedDict):
     """What a handle of a graph knows."""
 
     graph: str
@@ -200,7 +200,7 @@ class StoredQueries(TypedDict):
     next_page_token: NotRequired[str | None]
 
 
-class BranchNames(TypedDict):
+class BranchesPage(TypedDict):
     """Names of branches: main, then the others by name."""
 
     branches: list[str]
@@ -213,7 +213,7 @@ class BranchName(TypedDict):
     name: str
 
 
-class Tags(TypedDict):
+class TagsPage(TypedDict):
     """Tags, by name."""
 
     tags: list[Tag]
