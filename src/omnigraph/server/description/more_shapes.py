@@ -10,7 +10,7 @@ from omnigraph.graph.entity.history import EntityChange
 from omnigraph.graph.history import Commit
 from omnigraph.graph.maintenance.health import TableHealth
 from omnigraph.graph.proposals.model import Proposal, ProposalEvent
-from omnigraph.server.description.shapes import Values
+from omnigraph.server.description.shapes import JsonMembers
 from omnigraph.server.jobs.record import JobState
 
 
@@ -42,8 +42,8 @@ class ChangeAnswer(TypedDict):
     type: ChangedType
     id: str
     op: ChangeOp
-    before: NotRequired[Values]
-    after: NotRequired[Values]
+    before: NotRequired[JsonMembers]
+    after: NotRequired[JsonMembers]
 
 
 class CommitChangesAnswer(TypedDict):
@@ -127,7 +127,7 @@ class EntityAnswer(TypedDict):
     type: str
     id: str
     commit: str
-    properties: Values
+    properties: JsonMembers
     ends: tuple[str, str] | None
 
 
@@ -135,7 +135,7 @@ class EdgesPage(TypedDict):
     """Edges of a node, as records of a load."""
 
     commit: str
-    edges: list[Values]
+    edges: list[JsonMembers]
     next_page_token: str | None
 
 
@@ -166,14 +166,14 @@ class SchemaAnswer(TypedDict):
 
     branch: str
     schema_source: str
-    catalog: Values
+    catalog: JsonMembers
 
 
 class SchemaPlanAnswer(TypedDict):
     """The steps to another schema."""
 
     supported: bool
-    steps: list[Values]
+    steps: list[JsonMembers]
     warnings: list[str]
 
 
@@ -215,14 +215,14 @@ class JobAnswer(TypedDict):
     kind: str
     state: JobState
     actor: str | None
-    asked: Values
+    asked: JsonMembers
     created: int
     started: int | None
     ended: int | None
     attempts: int
     cancel_requested: bool
     result: Any
-    error: Values | None
+    error: JsonMembers | None
 
 
 class JobsPage(TypedDict):
@@ -235,7 +235,7 @@ class JobsPage(TypedDict):
 class Pipelines(TypedDict):
     """The pipelines that the caller may run."""
 
-    pipelines: list[Values]
+    pipelines: list[JsonMembers]
 
 
 class ProposalsPage(TypedDict):
@@ -268,13 +268,13 @@ class LanceNamespace(TypedDict):
 class LanceVersions(TypedDict):
     """Versions of a table."""
 
-    versions: list[Values]
+    versions: list[JsonMembers]
 
 
 class LanceVersion(TypedDict):
     """One version of a table."""
 
-    version: Values
+    version: JsonMembers
 
 
 class LanceTable(TypedDict):

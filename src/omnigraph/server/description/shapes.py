@@ -9,7 +9,7 @@ from omnigraph.execution.plan.explain import Explanation
 from omnigraph.graph.history import Commit
 from omnigraph.graph.tags import Tag
 
-Values = dict[str, Any]
+JsonMembers = dict[str, Any]
 """By name; whole numbers beyond 2^53 - 1 are strings."""
 
 
@@ -88,7 +88,7 @@ class QueryAnswer(TypedDict):
     target: ReadTarget
     row_count: int
     columns: list[ColumnAnswer]
-    rows: list[Values]
+    rows: list[JsonMembers]
     graph_commit_id: str
     engine: str
 
@@ -109,7 +109,7 @@ class PlanAnswer(TypedDict):
     """The plan of a query: as text, as a tree for programs, and whole."""
 
     text: str
-    plan: Values
+    plan: JsonMembers
     explanation: Explanation
 
 
@@ -164,7 +164,7 @@ class LoadAnswer(TypedDict):
     seconds: float
     bytes_read: int
     bytes_written: int
-    phases: Values
+    phases: JsonMembers
     actor_id: str | None
     commit: str | None
 

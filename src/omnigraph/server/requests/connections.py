@@ -1,4 +1,4 @@
-"""Connections: one that sends or takes nothing, or its head slowly, is closed; what is not HTTP is told so."""
+"""Connections: one that sends or takes nothing, or its head slowly, is closed; what is not HTTP is told."""
 
 from __future__ import annotations
 
