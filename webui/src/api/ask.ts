@@ -57,6 +57,8 @@ export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Prom
 
 export interface Doing {
   isBusy: boolean;
+  /** The same at this moment, for keys that are pressed before the page is drawn again. */
+  isRunning: { readonly current: boolean };
   error: unknown;
   run: (work: () => Promise<void>) => void;
   clear: () => void;
@@ -66,17 +68,21 @@ export interface Doing {
 export function useDoing(): Doing {
   const [state, setState] = useState<{ isBusy: boolean; error: unknown }>({ isBusy: false, error: undefined });
   const begun = useRef(0);
+  const isRunning = useRef(false);
   const run = useCallback((work: () => Promise<void>) => {
     begun.current += 1;
+    isRunning.current = true;
     const mine = begun.current;
     const end = (error: unknown) => {
-      if (mine === begun.current) setState({ isBusy: false, error });
+      if (mine !== begun.current) return;
+      isRunning.current = false;
+      setState({ isBusy: false, error });
     };
     setState({ isBusy: true, error: undefined });
     work().then(() => end(undefined), end);
   }, []);
   const clear = useCallback(() => setState({ isBusy: false, error: undefined }), []);
-  return { ...state, run, clear };
+  return { ...state, isRunning, run, clear };
 }
 
 /** Do work for many things, a few at a time. */

@@ -65,7 +65,7 @@ export default function QueryPage() {
   const isRefused = query?.isMutation === true && (view.at !== null || view.isReadOnly);
   const ask = (how: "run" | "plan") => {
     // The keyboard runs a query too, also when the button cannot: what writes is sent once, and not into the past.
-    if (text.trim() === "" || (how === "run" && isRefused) || (doing.isBusy && query?.isMutation)) return;
+    if (text.trim() === "" || (how === "run" && isRefused) || (doing.isRunning.current && query?.isMutation)) return;
     doing.run(async () => {
       setProblems([]);
       const params = query ? readFields(query.parameters, fields) : {};
