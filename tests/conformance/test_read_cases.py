@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,40 +17,44 @@ def _reads(case: dict[str, Any]) -> bool:
     return case.get("op", "query") == "query" and "load2" not in case
 
 
-@pytest.fixture(scope="module")
-def graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, og.Graph]]:
+@dataclass(frozen=True)
+class Graphs:
     """Graphs by schema and data: many cases ask the same one."""
-    made: dict[str, og.Graph] = {}
-    yield made
+
+    folder: Path
+    made: dict[str, og.Graph] = field(default_factory=dict)
+
+    def of(self, case: dict[str, Any]) -> og.Graph:
+        """Return the graph of a case."""
+        name = json.dumps([case["schema"], case.get("data")])
+        if name not in self.made:
+            self.made[name] = og.init(self.folder / str(len(self.made)), case["schema"])
+            if case.get("data"):
+                self.made[name].load(case["data"], mode=case.get("load_mode", "overwrite"))
+        return self.made[name]
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
+    return Graphs(tmp_path_factory.mktemp("graphs"))
 
 
 @pytest.mark.parametrize("case", cases(_reads))
-def test_a_read_gives_what_its_case_says(
-    case: dict[str, Any], graphs: dict[str, og.Graph], tmp_path: Path
-) -> None:
+def test_a_read_gives_what_its_case_says(case: dict[str, Any], graphs: Graphs) -> None:
     expect = case["expect"]
     if "error_contains_any" in expect:
         with pytest.raises(og.OmniError) as raised:
-            _run(_graph(case, graphs, tmp_path), case)
+            _run(graphs.of(case), case)
         text = f"{raised.value} {raised.value.code}".lower()
         assert any(part in text for part in expect["error_contains_any"]), text
         return
-    graph = _graph(case, graphs, tmp_path)
+    graph = graphs.of(case)
     wanted = comparable(expect["rows"], case.get("ordered"))
     for reader in (graph, og.open(graph.uri, read_only=True)):
         result = _run(reader, case)
         assert comparable(result.rows, case.get("ordered")) == wanted
         assert len(result) == len(expect["rows"])
         assert result.to_arrow().num_rows == len(result)
-
-
-def _graph(case: dict[str, Any], graphs: dict[str, og.Graph], tmp_path: Path) -> og.Graph:
-    name = json.dumps([case["schema"], case.get("data")])
-    if name not in graphs:
-        graphs[name] = og.init(tmp_path / "graph", case["schema"])
-        if case.get("data"):
-            graphs[name].load(case["data"], mode=case.get("load_mode", "overwrite"))
-    return graphs[name]
 
 
 def _run(graph: og.Graph, case: dict[str, Any]) -> og.Result:
