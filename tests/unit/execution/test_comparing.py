@@ -86,7 +86,10 @@ def test_lists_hold_the_items_beside_them(members: pa.DataType, item: pa.DataTyp
     wide = pa.array(lists, pa.list_(dates.get(members, members))).cast(pa.list_(members))
     single = pa.array(items, dates.get(item, item)).cast(item)
     said = _contains_pairwise(wide.slice(3), single.slice(3)).to_pylist()
-    assert said == [
-        None if some is None or one is None else one in some
-        for some, one in list(zip(lists, items, strict=True))[3:]
-    ]
+
+    def holds(some: list[object] | None, one: object) -> bool | None:
+        if some is None or one is None:
+            return None
+        return True if one in some else None if None in some else False
+
+    assert said == [holds(some, one) for some, one in list(zip(lists, items, strict=True))[3:]]

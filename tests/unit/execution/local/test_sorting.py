@@ -21,7 +21,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_equal_numbers_stay_as_they_stand(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sorting, "_FEWEST_PACKED", 1)
+    monkeypatch.setattr(sorting, "_MIN_PACKED_NUMBERS", 1)
     numbers = NUMBERS[name]
     assert order_of(numbers).tolist() == np.argsort(numbers, kind="stable").tolist()
     assert sort_numbers(numbers).tolist() == sorted(numbers.tolist())
