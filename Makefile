@@ -9,7 +9,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 
 # Where memory has room for it, tests keep their graphs there: on a disk they wait for its flushes, a third of the time.
-ROOMY_MEMORY := $(shell test "$$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 8000000 2>/dev/null && echo /dev/shm)
+ROOMY_MEMORY := $(shell test "$$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 12000000 2>/dev/null && echo /dev/shm)
 TEST_TMPDIR ?= $(if $(TMPDIR),$(TMPDIR),$(if $(ROOMY_MEMORY),$(ROOMY_MEMORY),/tmp))
 
 # Hundreds of processes start in the tests: without compiled files each would compile pandas again.

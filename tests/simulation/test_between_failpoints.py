@@ -312,3 +312,30 @@ def test_a_schema_that_a_failed_apply_has_left_may_be_applied_while_a_cleanup_re
     assert names(root) == ["a", "b", "c"]
     assert "node Place" in og.open(root).schema.source
     assert_sound(root)
+
+
+def test_a_merge_whose_source_goes_beside_a_cleanup_sees_no_conflict_with_an_older_commit(
+    tmp_path: Path,
+) -> None:
+    """What both began from is dropped; compared with an older commit, both would have changed a."""
+    root = str(tmp_path / "graph")
+    graph = og.init(root, "node Person { name: String @key  age: I32? }")
+    age = 'query q($age: I32) { update Person set { age: $age } where name = "a" }'
+    put(graph, "a")
+    graph.tags.create("old")
+    graph.mutate(age, {"age": 2})
+    graph.branches.create("work")
+    put(graph, "b", branch="work")
+    graph.mutate(age, {"age": 3})
+    cleanup = _Held(root, Failpoint.CLEANUP_AFTER_FLOORS, keep=1)
+
+    def others() -> None:
+        og.open(root).branches.delete("work")
+        cleanup.start()
+
+    at(Failpoint.MERGE_AFTER_CAPTURE, others)
+    with pytest.raises(og.Contention):
+        graph.branches.merge("work")
+    cleanup.finish()
+    assert names(root) == ["a"]
+    assert_sound(root)

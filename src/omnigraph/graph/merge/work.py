@@ -27,6 +27,7 @@ from omnigraph.graph.merge.schemas.decide import put_schema
 from omnigraph.graph.merge.schemas.stage import CombinedTables, as_it_is
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.opening import Core
+from omnigraph.graph.publish.fence import swept_error
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.parallel import side_by_side
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
@@ -178,6 +179,9 @@ class MergeWork:
         """Plan; refuse conflicts; stage merged rows and take over what one side alone has changed."""
         self.plan = plan = self.plan_on(base)
         if plan.conflicts:
+            if not self._core.truth.chains.holds(plan.sides.theirs.ref):
+                # The source went, and with it perhaps what both began from: these are no conflicts then.
+                raise swept_error(base.state.ref.name)
             raise as_error(self._source, self._target, self.explain(plan).conflicts)
         hit(Failpoint.MERGE_AFTER_CHECKS)
         if plan.outcome is Outcome.UP_TO_DATE:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from omnigraph.base.choices import (
     ExportFormat,
@@ -35,6 +36,7 @@ from omnigraph.sdk.remote.reading import RemoteReads
 from omnigraph.sdk.remote.reads import mark_params, read_mutation, where_of
 from omnigraph.sdk.remote.records.exports import run_export
 from omnigraph.sdk.remote.records.loads import send_load
+from omnigraph.sdk.remote.requests.connections import no_graph_at
 from omnigraph.sdk.remote.requests.gaps import refuse, refuse_here
 from omnigraph.sdk.remote.requests.transport import Transport
 from omnigraph.sdk.remote.schema import RemoteSchema
@@ -55,6 +57,8 @@ class RemoteGraph(RemoteReads):
         transport: Transport | None = None,
     ) -> None:
         super().__init__(Transport(uri, token) if transport is None else transport)
+        if not urlsplit(self.uri).path:
+            raise no_graph_at(uri)
         told = self._transport.ask("", branch=branch)  # what does not exist is an error now, not later
         self._transport.work_on(told["branch"], told["incarnation"])
         self.id: str = told["id"]

@@ -78,6 +78,11 @@ class Answer:
         self._pool.give_back(self._connection, is_done=self._response.isclosed())
 
 
+def no_graph_at(uri: str) -> BadInput:
+    """Return the error for an address that is none of a graph."""
+    return BadInput(f"{uri!r} is not the address of a graph on a server: use http://host/graphs/name")
+
+
 class Connections:
     """The connections to one server, for all threads of a program."""
 
@@ -87,9 +92,8 @@ class Connections:
             self._host, self._port = parts.hostname, parts.port
         except ValueError as error:
             raise BadInput(f"{uri!r} is not the address of a graph: {error}") from None
-        is_graph = parts.path.strip("/") and not (parts.query or parts.fragment)
-        if not self._host or not is_graph or parts.username is not None:
-            raise BadInput(f"{uri!r} is not the address of a graph on a server: use http://host/graphs/name")
+        if not self._host or parts.query or parts.fragment or parts.username is not None:
+            raise no_graph_at(uri)
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._idle: list[HTTPConnection] = []
         self._lock = Lock()
