@@ -180,7 +180,7 @@ class MergeWork:
         self.plan = plan = self.plan_on(base)
         if plan.conflicts:
             if not self._core.truth.chains.holds(plan.sides.theirs.ref):
-                # The source went, and with it perhaps what both began from: these are no conflicts then.
+                # The source went, and with it perhaps what both began from: these are not conflicts then.
                 raise swept_error(base.state.ref.name)
             raise as_error(self._source, self._target, self.explain(plan).conflicts)
         hit(Failpoint.MERGE_AFTER_CHECKS)
