@@ -57,7 +57,8 @@ def push_filters(query: ReadQuery) -> ReadQuery:
 
 def _list_values(read: ReadQuery, query: ReadQuery, variables: tuple[int, ...]) -> dict[int, Value]:
     """Return, by variable, what a read lists that a filter inside it can look at."""
-    if read.skip is not None or read.limit is not None or read.ranking is not None or _has_fusion(read):
+    own = replace(read, source=None, variables=())
+    if read.skip is not None or read.limit is not None or read.ranking is not None or _has_fusion(own):
         return {}
     shown = {item.name: item for item in read.projections if not item.hidden}
     found: dict[int, Value] = {}

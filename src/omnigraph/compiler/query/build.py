@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from lark import Token
 
+from omnigraph.base.errors import ResourceLimit
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build_expressions import check_depth
 from omnigraph.compiler.query.build_values import ValueBuilder
@@ -31,6 +32,8 @@ from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.types import PropertyType, Scalar
 
 MAX_VECTOR_DIMENSION = 2**31 - 1
+MAX_STAGES = 64
+"""The read of a stage holds the one before it, so that many would be a tree too deep to read."""
 _KEEPS_EQUAL = "all"
 """The word after `union` that keeps equal rows."""
 _BASES = {item.value: item for item in Scalar}
@@ -129,6 +132,13 @@ class Builder(ValueBuilder):
         """Build what a union joins, which alone is a whole read: it ends with the last stage's match."""
         first, returns = nodes[0], select_kind(nodes, ast.ReturnClause)[0]
         stages = list(select_kind(nodes, ast.Stage))
+        if len(stages) > MAX_STAGES:
+            raise ResourceLimit(
+                f"the read has more than {MAX_STAGES} stages",
+                resource="query stages",
+                limit=MAX_STAGES,
+                actual=len(stages),
+            )
         patterns = [first, *(stage.match for stage in stages)]
         stages = [replace(stage, match=match) for stage, match in zip(stages, patterns, strict=False)]
         having = next(iter(select_kind(nodes, ast.HavingClause)), None)

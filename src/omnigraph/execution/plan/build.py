@@ -74,11 +74,12 @@ def _plan(query: ReadQuery, statistics: Statistics, optimise: bool) -> ReadPlan:
     planner = _Planner(query.variables, statistics, ranked, optimise)
     needed = variables_of_result(query) if optimise else frozenset(range(len(query.variables)))
     block = planner.block(query.match, variables_before(query), first, needed, duplicates)
-    measures = bool(parts_of(query, VectorDistance))
+    measures = bool(own_parts_of(query, VectorDistance)) or any(item.measures for item in sources)
     rankings = tuple(_plan_rankings(query, planner, first))
-    patterns = bool(parts_of(query, TextMatches))
+    patterns = bool(own_parts_of(query, TextMatches)) or any(item.has_patterns for item in sources)
     rows = _estimate_result(query, block.steps[-1].rows if block.steps else first, statistics)
-    weighs = any(step.shortest and step.shortest.weight for step in parts_of(query, Traverse))
+    weighs = any(step.shortest and step.shortest.weight for step in own_parts_of(query, Traverse))
+    weighs = weighs or any(item.weighs for item in sources)
     return ReadPlan(query, block, duplicates, optimise, rankings, measures, patterns, weighs, sources, rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -62,6 +62,8 @@ def slots_below(node: Any) -> frozenset[int]:
 _Part = TypeVar("_Part")
 _WITHOUT_PARTS = (Constant, PropertyValue, EntityId)
 """These hold no other parts of a query, and a constant vector is long."""
+_OF_ALL_READS = ("source", "variables")
+"""What grows with the stages and the parts of a union."""
 
 
 def parts_of(node: object, kind: type[_Part]) -> list[_Part]:
@@ -79,7 +81,8 @@ def parts_of(node: object, kind: type[_Part]) -> list[_Part]:
 
 def own_parts_of(query: ReadQuery, kind: type[_Part]) -> list[_Part]:
     """Return every part of a kind of a read, without those of the reads whose rows it begins with."""
-    return parts_of(query if query.source is None else replace(query, source=None), kind)
+    own = [name for name in query.__dataclass_fields__ if name not in _OF_ALL_READS]
+    return [part for name in own for part in parts_of(getattr(query, name), kind)]
 
 
 def variables_before(query: ReadQuery) -> frozenset[int]:

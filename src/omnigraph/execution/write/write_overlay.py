@@ -101,7 +101,7 @@ class PendingTable:
                 self._with_values(again, values.of_rows(again, place)),
                 self._with_values(stored, values.of_rows(stored, place)),
             ]
-        )
+        ).combine_chunks()  # else each of many statements adds pieces that all later ones go through
         self._places = kept + [place] * changed
         self.fresh = self.fresh and not stored.num_rows
         return changed
