@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base import clock
 from omnigraph.storage.indexes.indexes import list_indexes
-from support.spark_servers import start_server, wait_for
+from support.spark_cluster import Cluster, running_cluster
 
 SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Person\n"
 ROWS = 400
@@ -44,51 +43,11 @@ print(done.engine, done.nodes, done.edges)
 """
 
 
-@dataclass
-class Cluster:
-    """A master and its workers."""
-
-    folder: Path
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    master: str = ""
-
-    def start(self) -> None:
-        """Start the master on a free port, then two workers of one core each."""
-        log = self._start("master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1",
-                          "--port", "0", "--webui-port", "0")  # fmt: skip
-        self.master = wait_for(log, r"spark://127\.0\.0\.1:\d+")
-        for number in range(2):
-            log = self._start(f"worker-{number}", "org.apache.spark.deploy.worker.Worker", "--cores", "1",
-                              "--memory", "1g", "--host", "127.0.0.1", "--webui-port", "0", "--work-dir",
-                              str(self.folder / f"work-{number}"), self.master)  # fmt: skip
-            wait_for(log, "Successfully registered with master")
-
-    def _start(self, name: str, *command: str) -> Path:
-        log = self.folder / f"{name}.log"
-        self.processes.append(start_server(log, *command))
-        return log
-
-    def kill_worker(self, number: int) -> None:
-        """Kill a worker with all its executors and their Python processes."""
-        os.killpg(self.processes[1 + number].pid, signal.SIGKILL)
-
-    def stop(self) -> None:
-        """Kill what still runs."""
-        for process in self.processes:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster of two workers, one of which the last test kills."""
-    made = Cluster(tmp_path_factory.mktemp("cluster"))
-    try:
-        made.start()
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as made:
         yield made
-    finally:
-        made.stop()
 
 
 USER = """

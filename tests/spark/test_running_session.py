@@ -10,8 +10,8 @@ import omnigraph as og
 from omnigraph import spark
 
 
-def test_a_running_session_is_used_again(session: Any) -> None:
+def test_a_running_session_is_used_again(session: Any, master: str) -> None:
     assert spark.session() is session
-    assert spark.session("local[2]") is session
+    assert spark.session(master) is session
     with pytest.raises(og.BadInput, match="already"):
         spark.session("spark://elsewhere:7077")
