@@ -49,9 +49,9 @@ def _lists(column: pa.Array, type_: PropertyType) -> pa.Array:
     lengths = pc.list_value_length(column)
     if type_.is_vector and not pc.all(pc.equal(lengths, type_.vector), min_count=0).as_py():
         raise NeedsStrictReader
+    plain = _scalars(members, type_.scalar)
     if given == wanted:
         return column
-    plain = _scalars(members, type_.scalar)
     ends = pc.cumulative_sum(pc.fill_null(lengths, 0).cast(pa.int64()))
     offsets = _cast(pa.concat_arrays([pa.array([0], pa.int64()), ends]), pa.int32())
     listed = pa.list_(pa.field("item", plain.type))
@@ -61,13 +61,13 @@ def _lists(column: pa.Array, type_: PropertyType) -> pa.Array:
 def _scalars(column: pa.Array, scalar: Scalar) -> pa.Array:
     """Return a column as it is stored, when its type says the same or plainly less; nothing else is cast."""
     given, wanted = column.type, arrow_type(PropertyType(scalar))
+    if scalar is Scalar.STRING:
+        return _texts(column)
     if given == wanted:
         return column
     if scalar in (Scalar.DATE, Scalar.DATETIME):
         return _dates(column, scalar)
-    if scalar is Scalar.STRING:
-        fits = is_string(given)
-    elif scalar.is_float and pa.types.is_decimal(given):
+    if scalar.is_float and pa.types.is_decimal(given):
         # Arrow's own way from decimals to floats is not always to the nearest one.
         column, fits = _cast(_cast(column, pa.string()), pa.float64()), True
     elif scalar.is_float:
@@ -77,6 +77,18 @@ def _scalars(column: pa.Array, scalar: Scalar) -> pa.Array:
     if not fits:
         raise NeedsStrictReader
     return _cast(column, wanted)
+
+
+def _texts(column: pa.Array) -> pa.Array:
+    """Return strings; Arrow takes bytes that are not UTF-8 for them, and no table with such could be read."""
+    if not is_string(column.type):
+        raise NeedsStrictReader
+    texts = _cast(column, pa.string())
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        raise NeedsStrictReader from None
+    return texts
 
 
 def is_string(given: pa.DataType) -> bool:

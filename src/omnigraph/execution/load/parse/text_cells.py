@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
-from omnigraph.graph.model.stored_columns import NeedsStrictReader, parse_texts, to_stored
+from omnigraph.graph.model.stored_columns import NeedsStrictReader, is_string, parse_texts, to_stored
 
 _INTEGER_PATTERN = r"^[+-]?[0-9]{1,40}$"
 _NUMBER_PATTERN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -90,9 +90,18 @@ def read_text(text: str | None, type_: PropertyType) -> Any:
 
 
 def _to_python(cell: pa.Scalar, type_: PropertyType | None) -> Any:
-    """Return one value; a datetime beyond Python's range as its epoch number, which is refused later."""
+    """Return one value; what Python or a string cannot hold as something that is refused later.
+
+    That is an epoch number for a datetime beyond Python's range, and a string with halves of surrogate pairs
+    for bytes that are not UTF-8.
+    """
     try:
         return cell.as_py()
+    except UnicodeDecodeError:
+        if is_string(cell.type):
+            return pc.cast(cell, pa.binary()).as_py().decode(errors="surrogateescape")
+        if isinstance(cell, pa.ListScalar):
+            return [_to_python(member, type_) for member in cell.values]
     except (OverflowError, ValueError):
         pass
     wants_datetime = type_ is not None and type_.scalar is Scalar.DATETIME

@@ -15,7 +15,7 @@ _DATE_FORMS = {Scalar.DATE: "YYYY-MM-DD", Scalar.DATETIME: "ISO 8601, such as 20
 _REASONS = {
     Fault.NULL: "is required and has null or invalid values",
     Fault.NAN: "is not a number: only finite ones are stored",
-    Fault.SURROGATE: "holds half of a surrogate pair, which is not a character",
+    Fault.SURROGATE: "holds half of a surrogate pair, or bytes that are not UTF-8: neither is a character",
 }
 
 
