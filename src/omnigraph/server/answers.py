@@ -22,6 +22,8 @@ from omnigraph.wire.values import encode
 
 _BATCH_ROWS = 8_192
 _PART_BYTES = 1024 * 1024
+_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
+"""What an Arrow stream ends with."""
 _WEIGHT = re.compile(r"[01](\.[0-9]{0,3})?")
 
 
@@ -97,11 +99,13 @@ def answer_whole(result: Result, media_type: str) -> Response:
     metadata = result_metadata(result.schema, result.commit_id, result.engine)
     rows = rows.replace_schema_metadata(metadata)
     headers = {COMMIT_HEADER: result.commit_id}
+    # As one batch: whoever reads it has columns that are whole.
+    if rows.nbytes <= _PART_BYTES:
+        content = b"".join((rows.schema.serialize(), rows.serialize(), _END_OF_STREAM))
+        return Response(content, media_type=media_type, headers=headers)
     sink = _Sink()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_batch(rows)  # as one batch: whoever reads it has columns that are whole
-    if rows.nbytes <= _PART_BYTES:
-        return Response(sink.take(), media_type=media_type, headers=headers)
+        writer.write_batch(rows)
     return HeldAnswer(sink.parts, media_type, headers)
 
 

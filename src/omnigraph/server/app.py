@@ -103,6 +103,8 @@ def create_app(config: ServerConfig) -> FastAPI:
         docs_url=None,
         redirect_slashes=False,
         redoc_url=None,
+        # Ours are sent by `observe.traces`, one span for each request.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.served = _choose_graphs(config)

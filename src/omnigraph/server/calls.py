@@ -14,6 +14,7 @@ from omnigraph.sdk.graph import Graph
 from omnigraph.server.context import current_request
 from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.identity import Identity
+from omnigraph.wire.media import read_header
 
 _BEARER = "bearer "
 
@@ -37,7 +38,7 @@ async def find_caller(request: Request) -> Caller:
     identity: Identity = request.app.state.tokens
     if identity.is_open:
         return Caller(None)
-    given = request.headers.get("authorization", "")
+    given = read_header(request.headers.get("authorization", ""))
     actor = None
     if given.lower().startswith(_BEARER):
         token = given[len(_BEARER) :].strip()
@@ -115,7 +116,7 @@ async def read_write_headers(
     commit = omnigraph_if_graph_commit
     if commit is not None and (commit == "*" or commit.startswith(('"', "W/"))):
         raise BadInput(f"Omnigraph-If-Graph-Commit is {commit!r}: give a commit id, without quotes")
-    return WriteHeaders(idempotency_key, commit)
+    return WriteHeaders(None if idempotency_key is None else read_header(idempotency_key), commit)
 
 
 def refuse_precondition(headers: WriteHeaders) -> None:

@@ -1,4 +1,4 @@
-"""Names that both sides know: media types and headers."""
+"""Names that both sides know: media types and headers; and how texts stand in headers."""
 
 from __future__ import annotations
 
@@ -19,3 +19,13 @@ REQUEST_HEADER = "X-Request-Id"
 REVISION_HEADER = "Omnigraph-Revision"
 """The revision of the cluster that answered."""
 TIMEOUT_HEADER = "Omnigraph-Timeout"
+
+
+def read_header(text: str) -> str:
+    """Return what a header says, given its bytes as Latin-1: they are UTF-8 where they can be."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeError:
+        return text

@@ -19,7 +19,7 @@ OF_LIBRARIES = {
     },
     "pandas": {"_libs"},
     "starlette": {"_utils"},
-    "python": {"_TemporaryFileWrapper", "_exit", "_process_class", "_recursive_repr"},
+    "python": {"_TemporaryFileWrapper", "_exit", "_process_class", "_recursive_repr", "_srcfile"},
 }
 """What is private to a library and used all the same; each has a test that turns red when it is gone."""
 

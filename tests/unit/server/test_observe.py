@@ -186,6 +186,16 @@ def test_a_request_is_one_span_of_the_trace_that_its_caller_began(root: Path) ->
     assert told["ended"]
 
 
+def test_a_request_is_one_span_also_where_the_program_has_a_provider_for_all(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans = Spans()
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: spans)
+    with TestClient(create_app(ServerConfig({"people": str(root)}, traces=Traces(spans)))) as client:
+        client.post("/graphs/people/mutate", json=ADD)
+    assert [told["name"] for told in spans.told] == ["POST /graphs/{graph}/mutate"]
+
+
 def test_traces_are_made_only_when_they_are_configured() -> None:
     assert find_traces({}) is None
     assert find_traces({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "true"}) is None

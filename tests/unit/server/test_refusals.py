@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from fastapi.testclient import TestClient
 import omnigraph as og
 from omnigraph.server.answers import choose_format
 from omnigraph.server.app import ServerConfig, create_app
+from omnigraph.server.identity import Tokens
 from omnigraph.server.requests import connections
 from omnigraph.wire.media import ARROW, JSON, NDJSON
 from support.served_here import serving_here
@@ -182,3 +185,45 @@ def test_a_connection_without_a_request_is_closed_and_one_that_is_no_http_is_tol
         head, _, body = answer.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 400 ")
         assert json.loads(body)["code"] == "bad_input"
+
+
+HEAD = b"POST /graphs/people/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+NAMES = b'{"query": "query q() { match { $p: Person } return { $p.name } }"}'
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n" % (len(NAMES), NAMES)
+
+
+def answer_to(url: str, pieces: Iterable[bytes]) -> bytes:
+    """Return what comes of some bytes until the server closes the connection."""
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as sock:
+        with suppress(ConnectionError):
+            for piece in pieces:
+                sock.sendall(piece)
+        with suppress(ConnectionError):
+            return b"".join(iter(lambda: sock.recv(65_536), b""))
+    return b""
+
+
+def test_what_never_ends_around_a_body_is_not_held(folder: Path) -> None:
+    endless = [b"x" * 65_536] * 64
+    with serving_here(app_of(folder)) as url:
+        for sent in (
+            [HEAD, b"X-Long: ", *endless],
+            [b"GET /", *endless],
+            [HEAD, *(b"X-%d: %b\r\n" % (number, b"x" * 1_000) for number in range(4_096))],
+        ):
+            # The answer is lost where the connection ends with bytes that nobody has read.
+            assert answer_to(url, sent)[:13] in (b"", b"HTTP/1.1 400 ")
+        for sent in ([CHUNKED, b"1;", *endless], [CHUNKED, b"0\r\nX-Long: ", *endless]):
+            assert answer_to(url, sent) == b""
+
+
+def test_what_stands_behind_a_body_names_nobody(folder: Path) -> None:
+    tokens = Tokens((("ada", sha256(b"secret").digest()),))
+    app = create_app(ServerConfig({"people": str(folder / "people")}, tokens))
+    with serving_here(app) as url:
+        behind = b"0\r\nAuthorization: Bearer secret\r\nConnection: close\r\n\r\n"
+        host, port = url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as sock:
+            sock.sendall(CHUNKED + behind)
+            assert sock.recv(12) == b"HTTP/1.1 401"

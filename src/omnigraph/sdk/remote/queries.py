@@ -104,6 +104,6 @@ def ask_stored(
         expect_mutation = True if expect_mutation is None else expect_mutation
     body = {"params": mark_params(params), **where, **given, "expect_mutation": expect_mutation}
     answer = transport.answer(f"/queries/{quote(name, safe='')}", body, {"Accept": ARROW}, key, if_commit)
-    if answer.headers.get_content_type() == ARROW:
+    if answer.media_type == ARROW:
         return read_result(answer.content)
     return read_mutation(json.loads(answer.content))

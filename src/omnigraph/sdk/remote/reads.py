@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +19,7 @@ from omnigraph.sdk.remote.requests.connections import Answer, Lost
 from omnigraph.sdk.remote.requests.transport import Transport
 from omnigraph.wire.marked import mark
 from omnigraph.wire.media import ARROW
-from omnigraph.wire.results import read_metadata
+from omnigraph.wire.results import MOST_QUERIES_HELD, read_metadata
 from omnigraph.wire.values import decode
 
 _ARROW = {"Accept": ARROW}
@@ -55,7 +57,13 @@ def read_result(content: bytes) -> Result:
     columns, commit, engine = read_metadata(reader.schema.metadata)
     table = reader.read_all()
     arrays = [_as_one(column) for column in table.columns]
-    return Result(decode(tuple[Column, ...], columns), arrays, commit, engine)
+    return Result(_read_columns(columns), arrays, commit, engine)
+
+
+@lru_cache(MOST_QUERIES_HELD)
+def _read_columns(text: bytes) -> tuple[Column, ...]:
+    found: tuple[Column, ...] = decode(tuple[Column, ...], json.loads(text))
+    return found
 
 
 def read_mutation(told: Mapping[str, Any]) -> Mutation:
@@ -67,7 +75,7 @@ def ask_stream(transport: Transport, body: Mapping[str, Any]) -> Stream:
     """Run a read query and return its rows while they come."""
     batches = _stream_batches(transport, body)
     columns, commit, _ = read_metadata(next(batches).metadata)
-    return Stream(decode(tuple[Column, ...], columns), commit, batches)
+    return Stream(_read_columns(columns), commit, batches)
 
 
 def ask_plan(transport: Transport, body: Mapping[str, Any]) -> Explanation:

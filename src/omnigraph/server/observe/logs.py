@@ -51,6 +51,9 @@ def set_up_logs() -> None:
     level = os.environ.get(_LEVEL, "info").lower()
     if level not in _LEVELS:
         raise BadInput(f"{_LEVEL} is {level!r}: use one of {', '.join(_LEVELS)}", variable=_LEVEL)
+    # No line tells these, and to find them for each takes longer than all else (`logging`, "Optimization").
+    logging._srcfile = None
+    logging.logThreads = logging.logMultiprocessing = False
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()

@@ -7,20 +7,25 @@ import json
 from functools import cache
 from typing import Any
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from omnigraph.base.errors import BadInput
 from omnigraph.server.limits import RequestLimits
 from omnigraph.wire.errors import answer_error
 
+_MOST_HEAD_BYTES = 64 * 1024
+"""Of what is neither a head that is whole nor a part of a body: the parser would keep any amount of it."""
 
-class PatientConnection(H11Protocol):
+
+class PatientConnection(HttpToolsProtocol):
     """One connection. A client has as long for the head of a request as for any other part of it.
 
     A connection that is closed sends first what waits to be sent: to a client that takes nothing, for ever.
     So each is looked at now and then, and one that has not gone on since the last look is cut off.
     """
 
+    _unread = 0
+    """Bytes since the parser told of anything: of a head, or of what may stand around pieces of a body."""
     _deadline: asyncio.TimerHandle | None = None
     _next_look: asyncio.TimerHandle | None = None
     _resumed = 0
@@ -36,11 +41,34 @@ class PatientConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take some bytes: of a head, or of a body, for which the request itself has a limit."""
+        self._unread += len(data)
         super().data_received(data)
-        if self._is_between_requests():
+        if self._unread > _MOST_HEAD_BYTES and not self.transport.is_closing():
+            self.send_400_response("The request cannot be read.")
+        elif self._is_between_requests():
             self._wait_for_head()
         else:
             self._stop_waiting()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Note a header; one that comes behind a body says nothing any more."""
+        if self.cycle is None or self.cycle.scope is not self.scope:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Begin a request."""
+        self._unread = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of a body."""
+        self._unread = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End a body."""
+        self._unread = 0
+        super().on_message_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""

@@ -25,6 +25,7 @@ from omnigraph.wire.media import (
     REQUEST_HEADER,
     REVISION_HEADER,
     TIMEOUT_HEADER,
+    read_header,
 )
 
 _log = logging.getLogger("omnigraph.server.requests")
@@ -32,6 +33,8 @@ _ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _FAILED = "the server has failed; its log says why, under the id of the request"
 _STOPPING = "the server is stopping: ask again; a write with an idempotency key is not done twice"
 _GRAPH = "/graphs/{graph}"
+_WATCH_SECONDS = 0.01
+"""After how long somebody looks whether the client is still there: most requests are answered before."""
 
 
 class RequestLifecycle:
@@ -90,6 +93,7 @@ class _Wire:
         """Seconds in which the client owed a part of its body."""
         self._has_body = False
         self._left = asyncio.Event()
+        self._watch_later: asyncio.TimerHandle | None = None
         self._watcher: asyncio.Task[None] | None = None
 
     async def receive(self) -> Message:
@@ -111,8 +115,11 @@ class _Wire:
         self.taken += len(message.get("body", b""))
         if not message.get("more_body"):
             self._has_body = True
-            self._watcher = asyncio.get_running_loop().create_task(self._watch())
+            self._watch_later = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._begin_watch)
         return message
+
+    def _begin_watch(self) -> None:
+        self._watcher = asyncio.get_running_loop().create_task(self._watch())
 
     def _time_for_body(self) -> float | None:
         """Return how long the next part of a body may take: one that comes byte by byte has an end, too."""
@@ -152,6 +159,8 @@ class _Wire:
 
     def close(self) -> None:
         """Watch no more."""
+        if self._watch_later is not None:
+            self._watch_later.cancel()
         if self._watcher is not None:
             self._watcher.cancel()
 
@@ -206,7 +215,8 @@ def _read_state(scope: Scope, headers: dict[str, str], limits: RequestLimits) ->
     id = given if _ID.fullmatch(given) else new_ulid()
     state = RequestState(id, scope["method"], scope["app"].state.served.now)
     state.body_bytes = size
-    state.idempotency_key = headers.get(KEY_HEADER.lower())
+    key = headers.get(KEY_HEADER.lower())
+    state.idempotency_key = None if key is None else read_header(key)
     state.is_conditional = IF_COMMIT_HEADER.lower() in headers
     return state
 

@@ -16,7 +16,7 @@ from omnigraph.execution.load.sources.record_source import RecordSource
 from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.sources.table_source import TableSource
 from omnigraph.graph.write.integrity.json_values import as_json
-from omnigraph.sdk.remote.requests.connections import SentContent
+from omnigraph.sdk.remote.requests.exchange import SentContent
 from omnigraph.storage.files.inputs import read_pieces
 
 _PIECE_BYTES = 1 << 20

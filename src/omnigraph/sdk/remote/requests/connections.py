@@ -5,20 +5,18 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
+from http.client import HTTPConnection, HTTPSConnection
 from threading import Lock
 from urllib.parse import urlsplit
 
 from omnigraph.base.cancellation import checkpoint, is_watched
 from omnigraph.base.errors import BadInput
+from omnigraph.sdk.remote.requests.exchange import BROKEN, Exchange, SentContent
 
 _CONNECT_SECONDS = 10.0
 _POLL_MILLISECONDS = 50
 _MAX_IDLE_CONNECTIONS = 16
 _PIECE_BYTES = 1 << 16
-SentContent = bytes | Iterator[bytes] | None
-BROKEN = (OSError, HTTPException)
 
 
 class NotSent(Exception):
@@ -34,12 +32,19 @@ class Answer:
 
     closed = False
 
-    def __init__(self, response: HTTPResponse, connection: HTTPConnection, pool: Connections) -> None:
-        self._response, self._connection, self._pool = response, connection, pool
-        self.status = response.status
-        self.headers = response.headers
+    def __init__(
+        self, status: int, headers: Mapping[str, str], exchange: Exchange, pool: Connections
+    ) -> None:
+        self.status, self.headers = status, headers
+        """Headers are named in small letters."""
+        self._exchange, self._pool = exchange, pool
         self.content = b""
         """All of it, once it is loaded."""
+
+    @property
+    def media_type(self) -> str:
+        """The form of what it holds."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def load(self) -> None:
         """Read all of the answer and give its connection back."""
@@ -52,7 +57,7 @@ class Answer:
         """Return so many bytes, fewer at the end."""
         checkpoint()
         try:
-            return self._response.read(None if size < 0 else size)
+            return self._exchange.read(size)
         except BROKEN as error:
             raise Lost(_error_text(error)) from error
 
@@ -69,13 +74,13 @@ class Answer:
     def _read_some(self) -> bytes:
         checkpoint()
         try:
-            return self._response.read1(_PIECE_BYTES)
+            return self._exchange.read_some(_PIECE_BYTES)
         except BROKEN as error:
             raise Lost(_error_text(error)) from error
 
     def close(self) -> None:
         """Give the connection back; one whose answer was not read to its end is closed instead."""
-        self._pool.give_back(self._connection, is_done=self._response.isclosed())
+        self._pool.give_back(self._exchange)
 
 
 def no_graph_at(uri: str) -> BadInput:
@@ -94,68 +99,61 @@ class Connections:
             raise BadInput(f"{uri!r} is not the address of a graph: {error}") from None
         if not self._host or parts.query or parts.fragment or parts.username is not None:
             raise no_graph_at(uri)
+        self._name = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode()
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._idle: list[HTTPConnection] = []
+        self._idle: list[Exchange] = []
         self._lock = Lock()
 
     def send(self, method: str, target: str, headers: Mapping[str, str], body: SentContent) -> Answer:
         """Send a request and return its answer, whatever status it has."""
-        connection = self._take() or self._connect()
+        exchange = self._take() or self._connect()
         try:
-            # A server that refuses a body may have answered before all of it was sent.
-            with suppress(BrokenPipeError, ConnectionResetError):
-                connection.request(method, target, body, dict(headers), encode_chunked=_is_chunked(body))
+            exchange.send(method, target, headers, body)
             if is_watched():
-                _await(connection.sock)
-            response = connection.getresponse()
-            if response.length is None and not response.chunked:
-                raise IncompleteRead(b"")  # headers that break off are not told by the library
-            return Answer(response, connection, self)
+                _await(exchange.sock)
+            return Answer(*exchange.read_head(), exchange, self)
         except BROKEN as error:
-            connection.close()
+            exchange.close()
             raise Lost(_error_text(error)) from error
         except BaseException:
-            connection.close()  # whoever asked does not wait any more: the server sees that, and stops
+            exchange.close()  # whoever asked does not wait any more: the server sees that, and stops
             raise
 
-    def give_back(self, connection: HTTPConnection, is_done: bool) -> None:
+    def give_back(self, exchange: Exchange) -> None:
         """Keep a connection for the next request, unless an answer is still in it."""
         with self._lock:
-            if is_done and connection.sock is not None and len(self._idle) < _MAX_IDLE_CONNECTIONS:
-                self._idle.append(connection)
+            if exchange.can_go_on and len(self._idle) < _MAX_IDLE_CONNECTIONS:
+                self._idle.append(exchange)
                 return
-        connection.close()
+        exchange.close()
 
     def close(self) -> None:
         """Close what is not in use; the next request connects again."""
         with self._lock:
             idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        for exchange in idle:
+            exchange.close()
 
-    def _take(self) -> HTTPConnection | None:
+    def _take(self) -> Exchange | None:
         while True:
             with self._lock:
                 if not self._idle:
                     return None
-                connection = self._idle.pop()
-            if connection.sock is not None and not _has_input(connection.sock, 0):
-                return connection
-            connection.close()  # the server has closed it
+                exchange = self._idle.pop()
+            if not _has_input(exchange.sock, 0):
+                return exchange
+            exchange.close()  # the server has closed it
 
-    def _connect(self) -> HTTPConnection:
+    def _connect(self) -> Exchange:
         connection = self._kind(self._host or "", self._port, timeout=_CONNECT_SECONDS)
         try:
             connection.connect()
-        except BROKEN as error:
+        except OSError as error:
             raise NotSent(_error_text(error)) from error
-        connection.sock.settimeout(None)  # a query takes as long as it takes
-        connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        return connection
-
-
-def _is_chunked(body: SentContent) -> bool:
-    return body is not None and not isinstance(body, bytes)
+        sock = connection.sock
+        sock.settimeout(None)  # a query takes as long as it takes
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return Exchange(sock, self._name)
 
 
 def _await(sock: socket.socket) -> None:

@@ -13,7 +13,8 @@ from omnigraph.base import clock
 from omnigraph.base.errors import MergeConflicts, OmniError, OutcomeUnknown, Unavailable
 from omnigraph.base.ids import new_ulid
 from omnigraph.graph.merge.conflicts import MergeConflict
-from omnigraph.sdk.remote.requests.connections import Answer, Connections, Lost, NotSent, SentContent
+from omnigraph.sdk.remote.requests.connections import Answer, Connections, Lost, NotSent
+from omnigraph.sdk.remote.requests.exchange import SentContent
 from omnigraph.wire.errors import read_error
 from omnigraph.wire.media import EXACT, HANDLE_HEADER, IF_COMMIT_HEADER, JSON, KEY_HEADER, VALUES_HEADER
 from omnigraph.wire.values import decode
@@ -248,7 +249,7 @@ def _seconds_to_wait(answer: Answer) -> float | None:
     """Return when a request that the server had no room for may be sent again; it has not begun."""
     if answer.status != _TOO_MANY_STATUS:
         return None
-    told = answer.headers.get("Retry-After", "")
+    told = answer.headers.get("retry-after", "")
     return max(
         _PAUSES_SECONDS[-1], min(float(told), _MAX_WAIT_SECONDS) if told.isascii() and told.isdigit() else 0
     )
