@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 from collections.abc import Iterable, Mapping
@@ -103,10 +104,17 @@ def whole_row(properties: Iterable[Property], data: Mapping[str, Any]) -> Row:
     row: Row = {}
     for item in properties:
         if item.name in data:
-            row[item.name] = convert_to_stored(_plain(data[item.name], item), item.type)
+            row[item.name] = stored(_plain(data[item.name], item), item.type)
         else:
             row[item.name] = default_value(item).value if item.default else None
     return row
+
+
+def stored(value: Any, type_: PropertyType) -> PlainValue:
+    """Return a value as a property holds it, or raise ValueError."""
+    if isinstance(value, str) and type_.scalar is Scalar.BLOB:
+        return base64.b64decode(value.removeprefix("base64:"))  # type: ignore[return-value]
+    return value if isinstance(value, bytes) else convert_to_stored(value, type_)
 
 
 def _plain(value: Any, item: Property) -> PlainValue:
@@ -116,5 +124,7 @@ def _plain(value: Any, item: Property) -> PlainValue:
         return parse_date(value)
     if isinstance(value, str) and item.type.scalar is Scalar.DATETIME:
         return parse_datetime(value)
+    if item.type.scalar is Scalar.BLOB:
+        return value  # type: ignore[no-any-return]
     plain: PlainValue = json.loads(json.dumps(value))
     return plain

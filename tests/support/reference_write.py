@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.model import NodeType, TableType
 from omnigraph.compiler.ir.computed import Call
 from omnigraph.compiler.ir.pattern import Block, Variable, VariableKind
 from omnigraph.compiler.ir.queries import (
@@ -24,10 +26,10 @@ from omnigraph.compiler.ir.queries import (
     WriteQuery,
     target_of,
 )
-from omnigraph.compiler.ir.values import Constant
-from omnigraph.compiler.typecheck.types import convert_to_stored
 from support.reference import Reader
-from support.reference_graph import Edge, MemoryGraph
+from support.reference_graph import Edge, MemoryGraph, stored
+
+_BLANK = ReadQuery("where", (), (), Block(()), (), False, False, None, (), (), None, None, (), ())
 
 
 class Incomplete(Exception):
@@ -50,12 +52,12 @@ def run_write(query: WriteQuery, graph: MemoryGraph) -> dict[str, int]:
             case InsertNode():
                 node = graph.catalog.node(statement.type_name)
                 assert node is not None
-                row = _values(statement.values)
+                row = _given(graph, statement.values)
                 graph.nodes[node.name][graph.node_id(node, row)] = row
                 counts["affected_nodes"] += 1
             case InsertEdge():
                 ends = statement.source.value, statement.target.value  # type: ignore[union-attr]
-                edge = Edge(str(ends[0]), str(ends[1]), _values(statement.values))
+                edge = Edge(str(ends[0]), str(ends[1]), _given(graph, statement.values))
                 declared = graph.catalog.edge(statement.type_name)
                 assert declared is not None
                 graph.edges[statement.type_name][graph.edge_id(declared, edge)] = edge
@@ -99,16 +101,19 @@ def _run_matched(query: WriteQuery, match: ReadQuery, graph: MemoryGraph) -> dic
                 if (id_ := reader.value(statement.row, row)) is not None:
                     gone[statement.table.kind].add((statement.table.type_name, id_))
                 continue
-            assert isinstance(statement, InsertNode | InsertEdge | MatchedUpdate)
-            items = statement.assignments if isinstance(statement, MatchedUpdate) else statement.values
+            assert isinstance(statement, InsertNode | InsertEdge | MatchedUpdate | Upsert)
+            if isinstance(statement, Upsert):
+                items = statement.given
+            else:
+                items = statement.assignments if isinstance(statement, MatchedUpdate) else statement.values
             values = {item.property.name: _stored(reader, item, row) for item in items}
             ends: tuple[Any, ...] = ()
             if isinstance(statement, MatchedUpdate):
                 name = reader.value(statement.row, row)
                 if name is None:
                     continue
-            elif isinstance(statement, InsertNode):
-                node = graph.catalog.node(statement.type_name)
+            elif isinstance(statement, InsertNode | Upsert):
+                node = graph.catalog.node(target_of(statement).type_name)
                 assert node is not None
                 name = graph.node_id(node, values) if node.key else f"new {number}"
             else:
@@ -136,6 +141,13 @@ def _put(
 ) -> None:
     if isinstance(statement, MatchedUpdate):
         _row(graph, statement.table, name).update(values)
+    elif isinstance(statement, Upsert):
+        node = graph.catalog.node(statement.table.type_name)
+        assert node is not None and node.key is not None
+        row = graph.nodes[node.name].setdefault(name, _values(statement.others) | values)
+        row.update({item: value for item, value in values.items() if item not in node.key})
+        if any(item.name not in row for item in node.properties):
+            raise Incomplete
     elif isinstance(statement, InsertNode):
         graph.nodes[statement.type_name][graph.fresh_id() if name.startswith("new ") else name] = values
     else:
@@ -146,46 +158,61 @@ def _put(
 
 def _stored(reader: Reader, item: Assignment, row: Any) -> Any:
     value = reader.value(item.value, row)
-    if value is None and isinstance(item.value, Call):
-        if None not in [reader.value(operand, row) for operand in item.value.arguments]:
+    if value is None:
+        can_fail = isinstance(item.value, Call) and item.value.function not in ("item", "coalesce")
+        if can_fail and None not in [reader.value(operand, row) for operand in item.value.arguments]:
             raise Uncomputable
-    elif value is not None and not isinstance(item.value, Constant):
-        try:
-            return convert_to_stored(value, item.property.type)
-        except ValueError:
-            raise Uncomputable from None
-    return value
+        return None
+    try:
+        return stored(value, item.property.type)
+    except ValueError:
+        raise Uncomputable from None
+
+
+def _given(graph: MemoryGraph, items: tuple[Assignment, ...]) -> dict[str, Any]:
+    """Return values that read no row."""
+    reader = Reader(_BLANK, graph)
+    return {item.property.name: _stored(reader, item, {}) for item in items}
 
 
 def _upsert(statement: Upsert, graph: MemoryGraph) -> None:
-    given = _values(statement.given)
-    named = None if statement.id is None else str(statement.id.value)  # type: ignore[union-attr]
+    """Set what is given in the row that is named; one that is not there begins with key and defaults."""
     table = statement.table
-    if table.kind == "node":
-        node = graph.catalog.node(table.type_name)
-        assert node is not None
-        nodes, id_ = graph.nodes[node.name], graph.node_id(node, given, named)
-        if id_ not in nodes:
-            nodes[id_] = _new_row(node, statement)
-        # What a key is made of stays as it was stored.
-        nodes[id_].update({name: value for name, value in given.items() if name not in (node.key or ())})
-        return
-    edge = graph.catalog.edge(table.type_name)
-    assert edge is not None and statement.ends is not None
-    source, target = (str(end.value) for end in statement.ends)  # type: ignore[union-attr]
-    row = Edge(source, target, given)
-    edges, id_ = graph.edges[edge.name], graph.edge_id(edge, row, named)
-    if id_ not in edges:
-        edges[id_] = Edge(source, target, _new_row(edge, statement))
-    edges[id_].source, edges[id_].target = source, target
-    edges[id_].values.update({name: value for name, value in given.items() if name not in (edge.key or ())})
-
-
-def _new_row(table: TableType, statement: Upsert) -> dict[str, Any]:
-    row = _values(statement.others) | _values(statement.given)
-    if any(item.name not in row for item in table.properties):
+    declared = graph.catalog.node(table.type_name) or graph.catalog.edge(table.type_name)
+    if table.kind == "edge":
+        declared = graph.catalog.edge(table.type_name)
+    assert declared is not None
+    key = set(declared.key or ())
+    names = _given(graph, tuple(item for item in statement.given if item.property.name in key))
+    named = None if statement.id is None else str(statement.id.value)  # type: ignore[union-attr]
+    ends = None if statement.ends is None else tuple(str(end.value) for end in statement.ends)  # type: ignore[union-attr]
+    id_ = _row_for(graph, statement, declared, names, named, ends)
+    row = _row(graph, table, id_)
+    # What a key is made of stays as it was stored.
+    row.update(_computed(graph, statement, id_, key))
+    if any(item.name not in row for item in declared.properties):
         raise Incomplete
-    return row
+
+
+def _row_for(
+    graph: MemoryGraph,
+    statement: Upsert,
+    declared: TableType,
+    names: dict[str, Any],
+    named: str | None,
+    ends: tuple[str, ...] | None,
+) -> str:
+    """Return the id of the row that an upsert names; it is there afterwards."""
+    begins = _values(statement.others) | names
+    if isinstance(declared, NodeType):
+        id_ = graph.node_id(declared, names, named)
+        graph.nodes[declared.name].setdefault(id_, begins)
+        return id_
+    assert ends is not None
+    id_ = graph.edge_id(declared, Edge(ends[0], ends[1], names), named)
+    edge = graph.edges[declared.name].setdefault(id_, Edge(ends[0], ends[1], begins))
+    edge.source, edge.target = ends
+    return id_
 
 
 def _values(items: tuple[Assignment, ...]) -> dict[str, Any]:
@@ -200,15 +227,20 @@ def _matching(graph: MemoryGraph, table: TouchedTable, where: Any) -> list[str]:
 
 def _reader(graph: MemoryGraph, table: TouchedTable) -> Reader:
     kind = VariableKind.NODE if table.kind == "node" else VariableKind.EDGE
-    variable = Variable(0, "row", kind, table.type_name)
-    blank = ReadQuery("where", (), (variable,), Block(()), (), False, False, None, (), (), None, None, (), ())
-    return Reader(blank, graph)
+    return Reader(replace(_BLANK, variables=(Variable(0, "row", kind, table.type_name),)), graph)
 
 
-def _computed(graph: MemoryGraph, statement: Update, entity: str) -> dict[str, Any]:
-    """Return what an update assigns to a row; every operand must be given or read from the row."""
+def _computed(
+    graph: MemoryGraph, statement: Update | Upsert, entity: str, key: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return what is assigned to a row; every operand must be given or read from the row."""
     reader = _reader(graph, statement.table)
-    return {item.property.name: _stored(reader, item, {0: entity}) for item in statement.assignments}
+    items = statement.assignments if isinstance(statement, Update) else statement.given
+    return {
+        item.property.name: _stored(reader, item, {0: entity})
+        for item in items
+        if item.property.name not in key
+    }
 
 
 def _row(graph: MemoryGraph, table: TouchedTable, entity: str) -> dict[str, Any]:

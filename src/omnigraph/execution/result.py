@@ -79,7 +79,12 @@ class Result:
             return Result(
                 self.schema, [_cut(array, at) for array in self.arrays], self.commit_id, self.engine
             )
-        place = range(len(self))[at]
+        if isinstance(at, str):
+            raise TypeError(f"rows have numbers, columns are in them: result[0][{at!r}]")
+        try:
+            place = range(len(self))[at]
+        except IndexError:
+            raise IndexError(f"there is no row {at}, the result has {_count(len(self), 'row')}") from None
         return next(iter(self[place : place + 1]))
 
     def to_arrow(self) -> pa.Table:

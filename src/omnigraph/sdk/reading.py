@@ -15,6 +15,7 @@ from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.opening import Core
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.pipeline.engine import SparkReader
+from omnigraph.sdk.queries.prepared import PreparedQuery
 from omnigraph.sdk.reopening import HowOpened, ReopenableGraph
 from omnigraph.sdk.snapshot import Snapshot
 
@@ -161,11 +162,7 @@ class ReadableGraph(ReopenableGraph):
     def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:
         """Check a read query now and return a function that runs it: `p(params)`, on the newest state."""
         compile_cached(gq, self.schema.catalog, name, "read")
-
-        def run(params: Mapping[str, Any] | None = None, **where: Any) -> Result:
-            return self.query(gq, params, name=name, **where)
-
-        return run
+        return PreparedQuery(self.query, gq, name)
 
     def blob(
         self,

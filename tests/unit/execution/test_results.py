@@ -138,6 +138,23 @@ def test_pandas_takes_dates_that_python_has_none_for(tmp_path: Path) -> None:
     assert result.to_pandas(dtypes="arrow").shape == (5, 3)
 
 
+def test_pandas_takes_datetimes_that_python_has_none_for(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", "node T { k: I64 @key  at: DateTime?  ats: [DateTime]? }")
+    moments = ["-0044-03-15T01:02:03.004Z", "9999-12-31T23:59:59.999Z", "+12026-01-01T00:00:00.000Z"]
+    rows: list[dict[str, Any]] = [
+        {"k": at, "at": moment, "ats": [moment]} for at, moment in enumerate(moments)
+    ]
+    graph.load([{"type": "T", "data": row} for row in [*rows, {"k": 3}]], mode="append")
+    text = "query q() { match { $t: T } return { $t.k as k, $t.at as at, $t.ats as ats } order { k } }"
+    result = graph.query(text)
+    for frame in (result.to_pandas(), result.to_pandas(dtypes="numpy")):
+        assert frame["at"][1] == pd.Timestamp("9999-12-31T23:59:59.999Z")
+        far = [np.datetime64("-0044-03-15T01:02:03.004"), np.datetime64("12026-01-01")]
+        assert [frame["at"][0], frame["at"][2]] == far and frame["at"].isna().tolist() == [False] * 3 + [True]
+        assert "9999-12-31" in repr(frame) and frame["ats"][0][0] == far[0]
+    assert str(result[1:2].to_pandas()["at"].dtype) == "datetime64[ms, UTC]"
+
+
 def test_polars_has_the_types_of_the_schema(graph: og.Graph) -> None:
     frame = graph.query(ALL).to_polars()
     assert dict(frame.schema) == POLARS

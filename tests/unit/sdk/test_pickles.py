@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pickle
 import subprocess
@@ -47,6 +48,18 @@ def test_a_handle_and_what_belongs_to_it_reopens(graph: og.Graph) -> None:
     assert (again(pinned).commit_id, again(pinned).branch) == (pinned.commit_id, "main")
     assert again(blob).read() == b"xyz"
     assert again(graph.query(COUNT)).scalar() == 2
+    assert again(graph.prepare(COUNT))().scalar() == 2
+
+
+def test_a_handle_that_is_awaited_reopens(graph: og.Graph) -> None:
+    async def work() -> list[int]:
+        opened = await og.aopen(graph.uri, branch="main")
+        prepared, pinned = again(await opened.prepare(COUNT)), again(await opened.snapshot())
+        found = [await again(opened).query(COUNT), await pinned.query(COUNT), await prepared()]
+        assert await again(opened.branches).list() == ["main"]
+        return [item.scalar() for item in found]
+
+    assert asyncio.run(work()) == [1, 1, 1]
 
 
 ID = "query q() { match { $p: Person } return { $p.id as id } }"

@@ -114,12 +114,25 @@ def test_a_result_is_a_sequence_of_rows(graph: og.Graph) -> None:
         assert result[part].commit_id == result.commit_id
         assert result[part].to_arrow().num_rows == len(rows[part])
     assert result[::-1].rows == rows[::-1]
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="there is no row"):
         result[51]
     with pytest.raises(TypeError):
         result["name"]  # type: ignore[call-overload]
     again = pickle.loads(pickle.dumps(result[3:5]))
     assert (again.rows, again.commit_id) == (rows[3:5], result.commit_id)
+
+
+def test_a_row_that_is_asked_for_by_a_column_is_told_where_the_columns_are(graph: og.Graph) -> None:
+    with pytest.raises(TypeError, match=r"columns are in them: result\[0\]\['p.age'\]"):
+        graph.query(ALL)["p.age"]  # type: ignore[call-overload]
+
+
+def test_a_prepared_query_says_what_it_is(graph: og.Graph) -> None:
+    text = "query many($n: String) { match { $p: Person { name: $n } } return { $p.age } }"
+    shown = repr(graph.prepare(text, name="many"))
+    assert shown.startswith("PreparedQuery('many'; Graph(") and "0x" not in shown
+    long = repr(graph.prepare(f"{text}  // {'x' * 500}"))
+    assert long.startswith("PreparedQuery('query many($n: String) {") and "…'; Graph(" in long
 
 
 def test_the_first_row_and_the_one_value(graph: og.Graph) -> None:

@@ -133,12 +133,8 @@ class Builder(ValueBuilder):
         first, returns = nodes[0], select_kind(nodes, ast.ReturnClause)[0]
         stages = list(select_kind(nodes, ast.Stage))
         if len(stages) > MAX_STAGES:
-            raise ResourceLimit(
-                f"the read has more than {MAX_STAGES} stages",
-                resource="query stages",
-                limit=MAX_STAGES,
-                actual=len(stages),
-            )
+            message = f"the read has more than {MAX_STAGES} stages"
+            raise ResourceLimit(message, resource="query stages", limit=MAX_STAGES, actual=len(stages))
         patterns = [first, *(stage.match for stage in stages)]
         stages = [replace(stage, match=match) for stage, match in zip(stages, patterns, strict=False)]
         having = next(iter(select_kind(nodes, ast.HavingClause)), None)

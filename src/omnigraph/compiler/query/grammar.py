@@ -135,6 +135,7 @@ predicate_and: predicate_unary (AND predicate_unary)* -> conjunction
 ?row_operand: scalar | row_list | null | now | field | read_variable
             | LPAR predicate RPAR                   -> group
             | IDENT LPAR [row_expr (COMMA row_expr)*] RPAR -> call
+            | IDENT LPAR VAR IN row_expr WHERE predicate RPAR -> list_test
             | CASE row_branch+ [ELSE row_expr] END  -> case
             | MINUS row_operand                     -> negative
             | row_operand INDEX row_expr RSQB       -> index

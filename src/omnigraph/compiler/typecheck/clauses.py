@@ -22,7 +22,8 @@ from omnigraph.compiler.ir.pattern import (
 from omnigraph.compiler.ir.values import STRING, Constant, EntityType, PathLength, PropertyValue
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span, suggest
-from omnigraph.compiler.typecheck.conditions import check_condition
+from omnigraph.compiler.typecheck.conditions import check_condition, relate
+from omnigraph.compiler.typecheck.expressions import check_expression
 from omnigraph.compiler.typecheck.patterns.distinct_edges import name_edges, tell_edges_apart
 from omnigraph.compiler.typecheck.patterns.traversals import check_traversal
 from omnigraph.compiler.typecheck.patterns.united import describe_kind, describe_types, find_shared_property
@@ -93,7 +94,7 @@ def _binding(check: CheckContext, scope: Scope, node: ast.Binding) -> Iterator[S
         owners = [owner for owner in owners if owner.name in common]
     yield Scan(variable.slot)
     for match in node.matches:
-        condition = _match(check, owners, variable.slot, variable.optional, match)
+        condition = _match(check, scope, owners, variable, match)
         if condition is not None:
             yield Filter(condition)
 
@@ -141,7 +142,7 @@ def _unknown_node_type(check: CheckContext, node: ast.Identifier) -> None:
 
 
 def _match(
-    check: CheckContext, owners: list[NodeType], slot: int, optional: bool, node: ast.PropertyMatch
+    check: CheckContext, scope: Scope, owners: list[NodeType], variable: Variable, node: ast.PropertyMatch
 ) -> conditions.Condition | None:
     if node.property.text == "id" and not any("id" in owner.by_any_name for owner in owners):
         message = f"node type {owners[0].name} has no property 'id' to match in a binding"
@@ -153,13 +154,25 @@ def _match(
     if item.type.scalar is Scalar.BLOB:
         check.report("T3", f"the Blob property {owners[0].name}.{item.name} cannot be matched", node.span)
         return None
+    stored = PropertyValue(variable.slot, item, variable.optional)
+    if _is_value(check, scope, node.value):
+        found = check_expression(check, scope, node.value)
+        operator = ast.Operator.CONTAINS if item.type.is_list else ast.Operator.EQ
+        return None if found is None else relate(check, operator, stored, found, node.span)
     value = check_compared(check, property_target(owners[0], item), node.value, UNCODED)
     if value is None:
         return None
-    stored = PropertyValue(slot, item, optional)
     if item.type.is_list:
         return conditions.ListContains(stored, value)
     return conditions.Compare(conditions.Comparator.EQ, stored, value)
+
+
+def _is_value(check: CheckContext, scope: Scope, node: ast.Value) -> bool:
+    """Return whether a variable holds a number or value that was found before; parameters go before it."""
+    if not isinstance(node, ast.VariableReference) or node.name in check.parameters:
+        return False
+    found = scope.get(node.name)
+    return found is not None and found.kind in (VariableKind.VALUE, VariableKind.LENGTH)
 
 
 def _negation(check: CheckContext, scope: Scope, node: ast.Negation) -> AntiJoin:

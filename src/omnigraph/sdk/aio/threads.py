@@ -22,7 +22,12 @@ class Threads:
     """The threads of one opened graph; they are started when they are needed."""
 
     def __init__(self, count: int) -> None:
+        self._count = count
         self._pool = ThreadPoolExecutor(max(count, 1), thread_name_prefix="omnigraph-async")
+
+    def __reduce__(self) -> tuple[type[Threads], tuple[int]]:
+        """Be others where a handle is opened again."""
+        return Threads, (self._count,)
 
     async def run(self, call: Callable[..., _Answer], *args: Any, **given: Any) -> _Answer:
         """Return what a call returns. When the task is cancelled, the call stops at its next checkpoint.

@@ -6,13 +6,13 @@ A twin knows nothing of how the object behind it does its work, whether on stora
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
 from functools import cached_property, wraps
 from itertools import islice
-from types import FunctionType
 from typing import Any, Generic, Self, TypeVar
 
 from omnigraph.sdk.aio.threads import Threads
+from omnigraph.sdk.queries.prepared import PreparedQuery
 
 _Item = TypeVar("_Item")
 
@@ -33,6 +33,14 @@ class Twin:
 
     def __repr__(self) -> str:
         return f"Async{self._behind!r}"
+
+
+class AsyncPreparedQuery(Twin):
+    """A checked read query of a graph; its calls are awaited."""
+
+    async def __call__(self, params: Mapping[str, Any] | None = None, **where: Any) -> Any:
+        """Run the query."""
+        return await _call(self, self._behind, params, **where)
 
 
 class AsyncRows(AsyncIterator[_Item], Generic[_Item]):
@@ -119,8 +127,8 @@ def wrap(found: Any, threads: Threads, at_once: int = ITEMS_AT_ONCE) -> Any:
     twin = TWINS.get(getattr(kind, "stands_for", kind))
     if twin is not None:
         return twin(found, threads)
-    if isinstance(found, FunctionType):
-        return _async_function(found, threads)
+    if isinstance(found, PreparedQuery):
+        return AsyncPreparedQuery(found, threads)
     if isinstance(found, Iterator):
         return AsyncRows(found, threads, at_once)
     return found
@@ -142,14 +150,6 @@ def _method(found: Callable[..., Any]) -> Any:
         return await _call(self, getattr(self._behind, found.__name__), *args, **given)
 
     return method
-
-
-def _async_function(found: Callable[..., Any], threads: Threads) -> Any:
-    @wraps(found)
-    async def function(*args: Any, **given: Any) -> Any:
-        return await _call(Twin(None, threads), found, *args, **given)
-
-    return function
 
 
 def _value(name: str, text: str | None) -> property:

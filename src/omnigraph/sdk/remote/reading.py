@@ -11,6 +11,7 @@ from omnigraph.compiler.catalog import codec
 from omnigraph.execution.plan.explain import Explanation
 from omnigraph.execution.query_cache import compile_cached
 from omnigraph.execution.result import Result, Stream
+from omnigraph.sdk.queries.prepared import PreparedQuery
 from omnigraph.sdk.remote.blob import RemoteBlob
 from omnigraph.sdk.remote.entity import RemoteEntity
 from omnigraph.sdk.remote.history.diff import RemoteDiff, ask_diff
@@ -102,11 +103,7 @@ class RemoteReads:
     def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:
         """Check a read query now and return a function that runs it: `p(params)`, on the newest state."""
         compile_cached(gq, codec.from_json(self._transport.ask("/schema")["catalog"]), name, "read")
-
-        def run(params: Mapping[str, Any] | None = None, **where: Any) -> Result:
-            return self.query(gq, params, name=name, **where)
-
-        return run
+        return PreparedQuery(self.query, gq, name)
 
     def blob(
         self,

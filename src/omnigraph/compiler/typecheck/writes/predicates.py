@@ -35,7 +35,7 @@ def check_predicate(check: CheckContext, scope: Scope, node: ast.Condition) -> c
         term = check_predicate(check, scope, node.term)
         return None if term is None else conditions.Not(term)
     if isinstance(node, ast.NullTest) and isinstance(node.operand, ast.BareProperty):
-        column = _check_column(check, scope, node.operand, blobs=True)
+        column = _check_column(check, scope, node.operand, only_null=True)
         if column is None:
             return None
         test = conditions.IsNull(column)
@@ -56,17 +56,17 @@ def check_predicate(check: CheckContext, scope: Scope, node: ast.Condition) -> c
 
 
 def _check_column(
-    check: CheckContext, scope: Scope, node: ast.BareProperty, blobs: bool = False
+    check: CheckContext, scope: Scope, node: ast.BareProperty, only_null: bool = False
 ) -> PropertyValue | EntityId | EdgeEnd | None:
     column = check_row_value(check, scope, node, blobs=True)
     if column is None:
         return None
     owner = scope.row.name if scope.row else ""
-    if column.type.scalar is Scalar.BLOB and not blobs:
+    if column.type.scalar is Scalar.BLOB and not only_null:
         message = f"the Blob property {owner}.{node.name} cannot be used in where"
         check.report("T11", message, node.span, ONLY_NULL_HINT)
         return None
-    if column.type.is_vector:
+    if column.type.is_vector and not only_null:
         check.report("T7", f"the Vector property {owner}.{node.name} cannot be compared", node.span)
         return None
     return column
