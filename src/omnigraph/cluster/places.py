@@ -29,7 +29,7 @@ def find_root(place: str | os.PathLike[str]) -> str:
         return text
     findings = ClusterFindings()
     config = find_config(folder, findings)
-    if config is None:
+    if config is None or findings.has_errors:
         found = tuple(findings)
         raise ClusterInvalid(
             "\n".join(item.render() for item in found), diagnostics=[item.to_json() for item in found]

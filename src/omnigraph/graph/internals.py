@@ -132,6 +132,10 @@ class Internals:
                 branch=self.graph.branch if branch is None else branch,
             )
 
+    def sees_all_branches(self) -> bool:
+        """Return whether the actor sees all data of every branch."""
+        return self.core.sight is None or all(self.sees_all(ref.name) for ref in self.core.truth.live_refs())
+
     def check_sees_all_branches(self, what: str) -> None:
         """Refuse what takes in all branches at once, when its actor does not see all data of each."""
         if self.core.sight is not None:

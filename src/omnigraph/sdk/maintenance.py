@@ -25,7 +25,9 @@ def run_optimize(
     executor = start_spark_maintenance(graph.settings) if choice.is_spark else None
     run = optimize if compacts else ensure_indices
     done = run(graph, branch, progress, executor)
-    return replace(done, engine=choice.engine.value, engine_reason=choice.reason)
+    told = replace(done, engine=choice.engine.value, engine_reason=choice.reason)
+    # Sizes of tables, and which have anything to index, tell of hidden rows.
+    return told if graph.internals.sees_all(branch) else replace(told, tables=())
 
 
 def run_repair(graph: Graph, confirm: bool, scrub: bool, progress: Progress | None) -> Repair:

@@ -108,6 +108,12 @@ def test_files_are_compiled_against_each_other_and_all_that_is_wrong_is_told(tmp
     assert any(item.path == "p.yaml" and item.line == 8 for item in report.diagnostics)
 
 
+def test_files_are_looked_at_also_where_names_lead_nowhere(tmp_path: Path) -> None:
+    write_cluster(tmp_path, more="policies:\n  p: { file: none.yaml, applies_to: [pepole] }\n")
+    report = Cluster(tmp_path).validate()
+    assert {"unknown_reference", "file_missing"} <= set(report.codes)
+
+
 def test_policies_about_data_are_read_and_compared_with_the_schema(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(
         HEAD + "graphs:\n  a: { schema: s.pg }\npolicies:\n  p: { file: p.yaml, applies_to: [a] }\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -12,8 +13,10 @@ import httpx
 import pytest
 
 import omnigraph as og
+from omnigraph.policy.read_bundle import open_gate
 from omnigraph.server.addresses import AllowedAddresses
 from omnigraph.server.app import ServerConfig, create_app
+from omnigraph.server.identity import Tokens
 from omnigraph.server.jobs import runner as running
 from omnigraph.server.jobs.record import Job
 from omnigraph.server.jobs.store import JobStore
@@ -151,6 +154,40 @@ def test_jobs_read_and_write_only_where_they_may(root: Path, tmp_path: Path) -> 
         begun = httpx.post(f"{jobs}/export", json={"target": str(tmp_path / "allowed" / "all.jsonl")})
         wait_for(url, begun.json()["id"])
         assert len((tmp_path / "allowed" / "all.jsonl").read_text().splitlines()) == 5
+
+
+def test_what_came_of_the_jobs_of_others_is_told_to_those_only_who_see_all_data(
+    root: Path, tmp_path: Path
+) -> None:
+    policy = """
+version: 1
+groups: {staff: [ada, bob], boss: [root]}
+rules:
+  - {id: staff, allow: {actors: {group: staff}, actions: [read, change, admin]}}
+  - {id: boss, allow: {actors: {group: boss}, actions: [read, change, admin]}}
+data:
+  rows: |
+    permit(principal in Group::"boss", action, resource);
+    permit(principal, action, resource) when { resource.name like "0*" };
+"""
+    names = ("ada", "bob", "root")
+    tokens = Tokens(tuple((name, hashlib.sha256(name.encode()).digest()) for name in names))
+    with serving(root, tmp_path, tokens=tokens, policies={"people": open_gate(policy)}) as url:
+        jobs = f"{url}/graphs/people/jobs"
+        as_whom = {name: {"Authorization": f"Bearer {name}"} for name in names}
+        begun = {
+            name: begin_load(url, lines(3, at), **as_whom[name]) for at, name in ((0, "root"), (9, "ada"))
+        }
+        ids = {name: answer.json()["id"] for name, answer in begun.items()}
+        for asks, known in (("ada", ["ada"]), ("bob", []), ("root", ["ada", "root"])):
+            listed = httpx.get(jobs, headers=as_whom[asks]).json()["jobs"]
+            assert {job["id"] for job in listed} == {ids[name] for name in known}
+            for name, id in ids.items():
+                for path in (id, f"{id}/cancel", f"{id}/events"):
+                    ask = httpx.post if path.endswith("cancel") else httpx.get
+                    assert ask(f"{jobs}/{path}", headers=as_whom[asks]).status_code == (
+                        404 if name not in known else 202 if path.endswith("cancel") else 200
+                    )
 
 
 def test_addresses_of_object_storage_are_compared_by_their_parts() -> None:

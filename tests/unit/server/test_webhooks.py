@@ -16,7 +16,9 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base.errors import BadInput
+from omnigraph.policy.read_bundle import open_gate
 from omnigraph.server.graphs import ServedGraphs
+from omnigraph.server.policies import ServerPolicies
 from omnigraph.server.revisions.current import CurrentGraphs
 from omnigraph.server.webhooks import runner, sending
 from omnigraph.server.webhooks.config import read_webhooks
@@ -90,11 +92,13 @@ def write_file(folder: Path, url: str, **more: Any) -> Path:
 
 @contextmanager
 def running(
-    folder: Path, graph: og.Graph, file: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, graph: og.Graph, file: Path, monkeypatch: pytest.MonkeyPatch, policy: str | None = None
 ) -> Iterator[WebhookRunner]:
     monkeypatch.setattr(runner, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(runner, "FIRST_PAUSE_SECONDS", 0.02)
-    served = CurrentGraphs(ServedGraphs({"people": graph.uri}))
+    gates = {} if policy is None else {"people": open_gate(policy)}
+    policies = ServerPolicies.choose(policy is not None, gates, None) if gates else None
+    served = CurrentGraphs(ServedGraphs({"people": graph.uri}, policies))
     served.open()
     worker = WebhookRunner(served, folder / "state", read_webhooks(file))
     worker.start()
@@ -135,6 +139,32 @@ def test_events_come_in_order_signed_and_with_ids(
     assert headers["webhook-id"] == f"{g.id}.{made.id}.1.reviews"
     signed = sending.sign(SECRET.encode(), headers["webhook-id"], headers["webhook-timestamp"], body)
     assert headers["webhook-signature"] == signed
+
+
+def test_where_rows_are_hidden_nobody_is_told_what_events_say_of_the_data(
+    g: og.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = """
+version: 1
+groups: {staff: [ada]}
+rules: [{id: all, allow: {actors: {group: staff}, actions: [read]}}]
+data:
+  rows: 'permit(principal, action, resource) when { resource.name == "a" };'
+"""
+    begin(tmp_path)
+    with (
+        receiving() as (receiver, url),
+        running(tmp_path, g, write_file(tmp_path, url, events=["*.*"]), monkeypatch, policy) as worker,
+    ):
+        wait_until_it_looks(worker, tmp_path, 3)
+        made = g.proposals.create("work", title="one more")
+        g.proposals.comment(made.id, "is hush right?", entity={"type": "Person", "id": "a"})
+        g.mutate('query q() { insert Person { name: "hush" } }')
+        receiver.wait_for(lambda r: len(r.taken) == 3)
+    assert sorted(receiver.kinds) == ["commit.mutation", "proposal.commented", "proposal.created"]
+    told = [json.loads(body)["data"] for _, body in receiver.taken]
+    assert [item["facts"] for item in told if "facts" in item] == [{}, {}]
+    assert "hush" not in json.dumps(told)
 
 
 def test_what_is_not_taken_is_sent_again_in_its_order_and_no_redirection_is_followed(

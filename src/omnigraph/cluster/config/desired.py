@@ -9,7 +9,7 @@ from pathlib import Path
 from omnigraph.base.errors import OmniError
 from omnigraph.cluster.config.digests import compose_graph, encode_canonical, hash_bytes, hash_value
 from omnigraph.cluster.config.model import ClusterConfig, GraphDeclaration, PipelineDeclaration
-from omnigraph.cluster.config.read_config import CONFIG_FILE, read_config
+from omnigraph.cluster.config.read_config import CONFIG_FILE, read_declarations
 from omnigraph.cluster.config.sources import SourceFiles
 from omnigraph.cluster.diagnostics import ClusterFindings
 from omnigraph.cluster.resources import (
@@ -39,14 +39,17 @@ class DesiredCluster:
 
 
 def find_config(folder: Path, findings: ClusterFindings) -> ClusterConfig | None:
-    """Return what the `cluster.yaml` of a folder says, without the files that it names."""
+    """Return what the `cluster.yaml` of a folder says, without the files that it names.
+
+    Names that lead nowhere are among the findings, and what they stand in is returned all the same.
+    """
     path = folder / CONFIG_FILE
     try:
         data = path.read_bytes()
     except OSError as error:
         findings.error("config_missing", str(path), f"it cannot be read: {error.strerror or error}")
         return None
-    return read_config(data, findings)
+    return read_declarations(data, findings)
 
 
 def read_desired(folder: Path, config: ClusterConfig, findings: ClusterFindings) -> DesiredCluster | None:

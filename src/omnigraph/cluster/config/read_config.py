@@ -33,6 +33,12 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 def read_config(data: bytes, findings: ClusterFindings) -> ClusterConfig | None:
     """Return what a text declares, or None; what is wrong is among the findings."""
+    config = read_declarations(data, findings)
+    return None if findings.has_errors else config
+
+
+def read_declarations(data: bytes, findings: ClusterFindings) -> ClusterConfig | None:
+    """Return what a text declares also when names in it lead nowhere, so that its files can be looked at."""
     node = read_yaml(data, CONFIG_FILE, findings)
     if node is None:
         return None
@@ -55,10 +61,12 @@ def read_config(data: bytes, findings: ClusterFindings) -> ClusterConfig | None:
     policies = {item.name: item for item in root.each("policies", _read_policy)}
     pipelines = {item.name: item for item in root.each("pipelines", _read_pipeline)}
     root.close(_RESERVED)
+    if findings.has_errors:
+        return None
     config = ClusterConfig(name, storage, locks, profiles, graphs, policies, pipelines)
     _check_names(config, findings)
     _check_references(config, findings)
-    return None if findings.has_errors else config
+    return config
 
 
 def _read_provider(name: str, given: Fields) -> tuple[str, ProviderProfile]:

@@ -15,9 +15,9 @@ def approve_change(store: ClusterStore, facts: PlanFacts, resource: str) -> Clus
     plan = plan_changes(facts, ClusterFindings())
     change = next((item for item in plan.changes if item.resource == resource), None)
     if change is None or not change.needs_approval:
-        waiting = ", ".join(item.resource for item in plan.changes if item.needs_approval) or "nothing does"
-        why = "has no change" if change is None else "needs no approval"
-        raise BadInput(f"{resource} {why}; what needs one: {waiting}", resource=resource)
+        waiting = ", ".join(item.resource for item in plan.changes if item.needs_approval) or "nothing"
+        why = "is not changed by the plan" if change is None else "needs no approval"
+        raise BadInput(f"{resource} {why}; what needs an approval: {waiting}", resource=resource)
     if change.approval is not None:
         given = next(item for item in facts.approvals if item.id == change.approval)
         return make_report(ClusterFindings(), approval=given.to_json(), created=False)

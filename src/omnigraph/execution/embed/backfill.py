@@ -51,6 +51,7 @@ def run_embed(
     """Compute the missing vectors of a branch, or all of them, and commit them."""
     graph.internals.check_allowed("change", graph.internals.resolve_branch(branch))
     graph.internals.check_writable()
+    graph.internals.check_sees_all("the embedding of all texts", branch)
     started = clock.current().monotonic()
     with graph.embedder.cache_on_disk(cache) as embedder:
         work = EmbedWork(graph.catalog_at, embedder, types, reembed)

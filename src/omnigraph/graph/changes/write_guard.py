@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NoReturn
 
 from omnigraph.base.errors import OmniError, PolicyDenied
-from omnigraph.compiler.catalog.model import LiteralValue, TableType
+from omnigraph.compiler.catalog.model import Catalog, LiteralValue, TableType
 from omnigraph.compiler.values.results import to_json
 from omnigraph.graph.changes.entities import EntityComparison, Order
 from omnigraph.graph.changes.model import Change, ChangeFilter, Json
@@ -33,7 +33,15 @@ class DataGuard:
     """The graph as the actor sees it who also wants to change it."""
     actor: str | None
 
-    def check(self, before: CommitRecord, after: CommitRecord) -> None:
+    def catalog_at(self, record: CommitRecord) -> Catalog:
+        """Return the types of a commit as the actor sees them."""
+        return self.seen.catalog_at(record)
+
+    def refuse_untold(self, record: CommitRecord) -> NoReturn:
+        """Raise PolicyDenied for what cannot be told without saying what is hidden."""
+        raise self._denial(_UNTOLD, record)
+
+    def check(self, before: CommitRecord, after: CommitRecord, *, names_rows: bool = False) -> None:
         """Raise PolicyDenied unless the actor sees all that leads from one commit to another."""
         rules = self.seen.rules_at(before), self.seen.rules_at(after)
         if rules == (None, None):
@@ -44,7 +52,7 @@ class DataGuard:
         changes = (self._changes(core, before, after) for core in (self.whole, self.seen))
         for real, seen in zip_longest(*changes):
             if real is None or seen is None or _what(real) != _what(seen):
-                raise self._denial(_explain(real, seen), after)
+                raise self._denial(_explain(real, seen) if names_rows else _UNTOLD, after)
             if names := hidden.get((real.kind, real.type_name)):
                 self._check_hidden(real, names, after)
 
@@ -54,7 +62,7 @@ class DataGuard:
             for record in records:
                 there, seen = (self._holds(core, record, key, id_) for core in (self.whole, self.seen))
                 if there and not seen:
-                    raise self._denial(_UNTOLD, record)
+                    self.refuse_untold(record)
 
     def hide_stored_rows(self, error: OmniError) -> OmniError:
         """Return an error about rows without what it says of stored ones, which may be hidden.

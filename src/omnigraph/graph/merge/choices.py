@@ -65,7 +65,9 @@ class Choices:
             assert answer.entity_id is not None
             identity, id_ = self.identities[declared.table_key], answer.entity_id
             table, images = self._look_up(identity, id_)
-            if images is None or (identity, id_) in looked_at or answer.is_stale(table.show(images)):
+            if images is None or (identity, id_) in looked_at:
+                continue
+            if self.answers.is_stale(answer, declared.kind, declared.name, table.show(images)):
                 continue
             looked_at.add((identity, id_))
             if self.in_steps and images.ours is not None and same(images.theirs, images.base):

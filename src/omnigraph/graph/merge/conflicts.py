@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -110,6 +110,13 @@ def as_error(source: str, target: str, conflicts: Sequence[MergeConflict]) -> Me
         source=source,
         target=target,
     )
+
+
+def without_properties(image: Image | None, hidden: Set[str]) -> Image | None:
+    """Return an image without some properties."""
+    if image is None or not hidden or "properties" not in image:
+        return image
+    return {**image, "properties": {k: v for k, v in image["properties"].items() if k not in hidden}}
 
 
 def image_of(table: TableType, row: Mapping[str, Any] | None) -> Image | None:

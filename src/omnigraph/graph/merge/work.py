@@ -26,6 +26,7 @@ from omnigraph.graph.merge.plan import (
 from omnigraph.graph.merge.schemas.decide import put_schema
 from omnigraph.graph.merge.schemas.stage import CombinedTables, as_it_is
 from omnigraph.graph.merge.sides import Sides
+from omnigraph.graph.merge.sight import ConflictSight
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.fence import swept_error
 from omnigraph.graph.write.integrity.delta import TableDelta
@@ -84,17 +85,19 @@ class MergeWork:
         assert self._choose is not None
         sides = self._choose(base.state.head)
         if self._guard is None:
-            return self._plan_with_queries(sides, base)
+            return self._plan_with_queries(sides, base, self._options)
         self._guard.check(sides.base, sides.theirs)
         for undone in self._options.undone:
             self._guard.check(undone.before, undone.record)
-        plan = self._plan_with_queries(sides, base)
+        sight = ConflictSight(self._core, self._guard, sides)
+        sight.check_rules(self._options.by_values)
+        options = replace(self._options, answers=self._options.answers.of_whom(sight.hidden_names))
+        plan = self._plan_with_queries(sides, base, options)
         self._guard.require_sight((sides.base, sides.ours, sides.theirs), _list_entities(plan.conflicts))
-        return plan
+        return replace(plan, conflicts=sight.cut(plan.conflicts)) if plan.conflicts else plan
 
-    def _plan_with_queries(self, sides: Sides, base: WriteBase) -> MergePlan:
+    def _plan_with_queries(self, sides: Sides, base: WriteBase, options: Options) -> MergePlan:
         """Return a plan in which the pairs of stored queries are answered, or with those that are not."""
-        options = self._options
         for _ in range(_MOST_LOOKS):
             plan = self._plan(sides, base, options)
             if not options.queries or plan.conflicts or plan.outcome is Outcome.UP_TO_DATE:

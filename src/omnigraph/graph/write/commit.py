@@ -14,7 +14,7 @@ from omnigraph.graph.publish.conflict import (
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.integrity.blob_sources import allow_sources
-from omnigraph.graph.write.keys import find_landed
+from omnigraph.graph.write.keys import find_landed, used_by_another_error
 from omnigraph.graph.write.prepare import Preparation, claim_request
 from omnigraph.graph.write.retry_lost_races import RetriedWrite
 from omnigraph.graph.write.work import CommitRequest, CommitWork
@@ -32,6 +32,8 @@ def commit(truth: Truth, settings: Settings, request: CommitRequest, work: Commi
         raise branch_gone_error(request.branch)
     claim = claim_request(truth, request, state.ref.incarnation, work)
     if claim is not None and (first := find_landed(truth, state, claim)) is not None:
+        if request.guard is not None and (first.record is None or first.record.actor != request.actor):
+            raise used_by_another_error(claim)  # its answer may count hidden rows
         return first
     if (
         request.proposal is None

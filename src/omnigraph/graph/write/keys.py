@@ -202,6 +202,14 @@ def _must_be_alike(claim: KeyClaim, mine: KeyClaim) -> None:
         )
 
 
+def used_by_another_error(claim: KeyClaim) -> BadInput:
+    """Return the error for a key whose write is not known to be that of who sends it."""
+    return BadInput(
+        f"idempotency_key {claim.key!r} was used by another actor, or long ago: use a key of your own",
+        key=claim.key,
+    )
+
+
 def _read(truth: Truth, incarnation: str, name: str) -> KeyClaim | None:
     path = layout.key_path(incarnation, name)
     try:

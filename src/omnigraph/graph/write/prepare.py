@@ -25,6 +25,9 @@ from omnigraph.graph.write.keys import KeyClaim, claim_key
 from omnigraph.graph.write.work import Answering, CommitRequest, CommitWork, Inspecting, Noting
 from omnigraph.graph.write.write_state import WriteBase
 
+_GIVES_ROWS = frozenset({"mutation", "load"})
+"""Operations whose new rows come from whoever asks for them, not from commits of others."""
+
 
 class Preparation:
     """One commit to be; its id is minted once, and its files are staged once for each schema."""
@@ -118,7 +121,8 @@ class Preparation:
             raise swept_error(self.request.branch)  # what it takes over was dropped since it was chosen
         guard = self.request.guard
         if guard is not None and self.is_logical and plan.changes_something:
-            guard.check(self.state.head, next_record(plan, self.state))
+            given = self.work.operation in _GIVES_ROWS
+            guard.check(self.state.head, next_record(plan, self.state), names_rows=given)
         self.base.flush()
         return plan
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NoReturn, Protocol, runtime_checkable
 
 from omnigraph.base.errors import OmniError
+from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.write.integrity.blob_sources import BlobSources
 from omnigraph.graph.write.write_state import WriteBase
@@ -74,8 +75,17 @@ class Restaging(Protocol):
 class WriteGuard(Protocol):
     """Who judges what a commit changes, whoever makes it: above all, what its actor does not see."""
 
-    def check(self, before: CommitRecord, after: CommitRecord) -> None:
-        """Raise PolicyDenied unless the actor may make one commit into the other."""
+    def check(self, before: CommitRecord, after: CommitRecord, *, names_rows: bool = False) -> None:
+        """Raise PolicyDenied unless the actor may make one commit into the other.
+
+        It names new rows that are out of sight only when it may: when the actor itself has given them.
+        """
+
+    def catalog_at(self, record: CommitRecord) -> Catalog:
+        """Return the types of a commit as the actor sees them."""
+
+    def refuse_untold(self, record: CommitRecord) -> NoReturn:
+        """Raise PolicyDenied for what cannot be told without saying what is hidden."""
 
     def hide_stored_rows(self, error: OmniError) -> OmniError:
         """Return an error that tells nothing of stored rows, which the actor may not see."""

@@ -68,12 +68,17 @@ def _tags(graph: Graph, snapshot: Snapshot) -> list[Row]:
 
 def _tables(graph: Graph, snapshot: Snapshot) -> list[Row]:
     return [
-        {"table": info.key, "rows": info.rows, "fragments": len(snapshot.table(info.key).fragments())}
+        {
+            "table": info.key,
+            "rows": info.rows,
+            "fragments": len(snapshot.table(info.key).fragments()) if snapshot.sees_all else None,
+        }
         for info in snapshot.tables
     ]
 
 
 def _files(graph: Graph, snapshot: Snapshot) -> list[Row]:
+    snapshot.namespace.refuse_restricted()
     return [
         {
             "table": info.key,

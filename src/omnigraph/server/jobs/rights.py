@@ -48,6 +48,10 @@ def check_schema(graph: Graph, asked: Asked) -> None:
     refuse_managed_graph(graph, "the schema")
 
 
-def may_see(gate: Gate | None, actor: str | None, job: Job) -> bool:
-    """Return whether an actor may know of a job: its own, and all for who cares for the graph."""
-    return gate is None or job.actor == actor or gate.allows(actor, "admin")
+def sight_of_jobs(gate: Gate | None, graph: Graph) -> Callable[[Job], bool]:
+    """Return what tells of which jobs the actor of a handle may know: of its own, or of all.
+
+    Of all may know who cares for the graph and sees all of it: what came of a job tells of data.
+    """
+    cares = gate is None or (gate.allows(graph.actor, "admin") and graph.internals.sees_all_branches())
+    return lambda job: cares or job.actor == graph.actor

@@ -22,7 +22,7 @@ from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, 
 from omnigraph.server.context import current_request
 from omnigraph.server.jobs.kinds import KINDS, AskedKind, JobKind, describe_load
 from omnigraph.server.jobs.record import FINAL, Job, JobState
-from omnigraph.server.jobs.rights import may_see
+from omnigraph.server.jobs.rights import sight_of_jobs
 from omnigraph.server.jobs.runner import JobRunner
 from omnigraph.server.jobs.store import JobStore, no_job
 from omnigraph.server.loads import FILES, BodyFormat, LoadOptions
@@ -139,8 +139,8 @@ def list_jobs(
 ) -> dict[str, Any]:
     """Return the jobs of the graph, newest first, a page at a time."""
     store = runner.store_of(call.graphs, call.name)
-    gate = call.graphs.gate_of(call.name)
-    found = store.page(state, kind, limit + 1, page_token, lambda job: may_see(gate, call.caller.actor, job))
+    may_see = sight_of_jobs(call.graphs.gate_of(call.name), call.open())
+    found = store.page(state, kind, limit + 1, page_token, may_see)
     token = found[limit - 1].id if len(found) > limit else None
     return {"jobs": [_tell(store, job) for job in found[:limit]], "next_page_token": token}
 
@@ -180,7 +180,7 @@ def follow_job(
 def _find(call: GraphCall, store: JobStore, id: str) -> Job:
     """Return a job; one of somebody else is as if it were not there."""
     job = store.get(id)
-    if not may_see(call.graphs.gate_of(call.name), call.caller.actor, job):
+    if not sight_of_jobs(call.graphs.gate_of(call.name), call.open())(job):
         raise no_job(id)
     return job
 

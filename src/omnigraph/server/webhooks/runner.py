@@ -62,14 +62,16 @@ class WebhookRunner:
             graphs = self._served.now
             for name in graphs.names:
                 if hook.wants_graph(name) and not self._stopping.is_set():
-                    self._look(hook, name, graphs.open_handle(name))
+                    gate = graphs.gate_of(name)
+                    tells_facts = gate is None or not gate.has_data_rules
+                    self._look(hook, name, graphs.open_handle(name), tells_facts)
             self._stopping.wait(LOOK_SECONDS)
 
-    def _look(self, hook: Webhook, name: str, graph: Graph) -> None:
+    def _look(self, hook: Webhook, name: str, graph: Graph, tells_facts: bool) -> None:
         """Send the events of a graph that a webhook has not had."""
         try:
             since = PlaceFile(self._state, hook.name, graph.id, _COMMITS)
-            for stream in list_streams(hook, graph, since, clock.current().now_us()):
+            for stream in list_streams(hook, graph, since, clock.current().now_us(), tells_facts):
                 self._follow(hook, name, graph, stream)
         except (OmniError, OSError) as error:
             _log.error("webhook %s cannot look at graph %s: %s", hook.name, name, error)

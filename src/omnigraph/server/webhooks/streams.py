@@ -58,6 +58,8 @@ class ProposalStream:
     """What happens to proposals."""
 
     graph: Graph
+    tells_facts: bool
+    """Whether receivers may know what events say of the data, such as comments, answers and failed checks."""
     name: str | None = None
 
     def stamp(self) -> str:
@@ -95,7 +97,7 @@ class ProposalStream:
                 "proposal": event.proposal,
                 "event": event.number,
                 "actor": event.actor,
-                "facts": encode(event.facts),
+                "facts": encode(event.facts) if self.tells_facts else {},
                 "title": told.title,
                 "author": told.author,
                 "source": told.source,
@@ -171,10 +173,12 @@ class CommitStream:
         return HookEvent(type_, f"{self.graph.id}.{record.commit}", f"commit {record.commit}", describe)
 
 
-def list_streams(hook: Webhook, graph: Graph, since: PlaceFile, now_us: int) -> Iterator[EventStream]:
+def list_streams(
+    hook: Webhook, graph: Graph, since: PlaceFile, now_us: int, tells_facts: bool
+) -> Iterator[EventStream]:
     """Yield what a webhook follows in a graph; `since` keeps when it looked at its commits first."""
     if "proposal" in hook.follows:
-        yield ProposalStream(graph)
+        yield ProposalStream(graph, tells_facts)
     if "commit" not in hook.follows:
         return
     patterns, place = ",".join(hook.branches), since.read()

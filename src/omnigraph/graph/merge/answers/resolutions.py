@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from omnigraph.compiler.catalog.combine.clashes import SIDES
-from omnigraph.graph.merge.conflicts import ConflictKind, Image, MergeConflict
+from omnigraph.graph.merge.conflicts import ConflictKind, Image, MergeConflict, without_properties
 from omnigraph.graph.merge.equality import same
 
 ANY = "*"
@@ -102,10 +102,14 @@ class Resolution:
         """The order in which answers are looked at: those that say more of what they are for come first."""
         return self.entity_id is None, self.kind == ANY, self.seen is None
 
-    def is_stale(self, images: Mapping[str, Image | None]) -> bool:
-        """Return whether an image that the answer was given for is no longer what stands there."""
+    def is_stale(self, images: Mapping[str, Image | None], hidden: Set[str]) -> bool:
+        """Return whether an image that the answer was given for is no longer what stands there.
+
+        What is hidden from its giver does not count: the answer may not even ask for it.
+        """
         return self.seen is not None and not all(
-            same(images[side], image) for side, image in self.seen.items()
+            same(without_properties(images[side], hidden), without_properties(image, hidden))
+            for side, image in self.seen.items()
         )
 
     def contradicts(self, other: Resolution) -> bool:
@@ -123,15 +127,30 @@ class Resolution:
 class Resolutions:
     """All answers: those that say more of what they are for come first; then the first that fits counts."""
 
-    def __init__(self, answers: Sequence[Resolution] = ()) -> None:
+    def __init__(
+        self, answers: Sequence[Resolution] = (), hidden: Callable[[str, str], Set[str]] | None = None
+    ) -> None:
+        """Take answers, and what tells the hidden properties of their giver by kind and name of a type."""
         self._answers = sorted(answers, key=lambda answer: answer.rank)
+        self._hidden = hidden
 
     def __bool__(self) -> bool:
         return bool(self._answers)
 
     def add(self, answers: Sequence[Resolution]) -> Resolutions:
         """Return these answers and others."""
-        return Resolutions([*self._answers, *answers])
+        return Resolutions([*self._answers, *answers], self._hidden)
+
+    def of_whom(self, hidden: Callable[[str, str], Set[str]]) -> Resolutions:
+        """Return the answers of somebody who does not see all properties."""
+        return Resolutions(self._answers, hidden)
+
+    def is_stale(
+        self, answer: Resolution, kind: str, type_name: str, images: Mapping[str, Image | None]
+    ) -> bool:
+        """Return whether an answer was given for other images of an entity of a type."""
+        hidden = frozenset[str]() if self._hidden is None else self._hidden(kind, type_name)
+        return answer.is_stale(images, hidden)
 
     @property
     def forced(self) -> list[Resolution]:
@@ -150,7 +169,10 @@ class Resolutions:
         fitting = [answer for answer in self._answers if answer.is_for(conflict)]
         own = [answer for answer in fitting if answer.entity_id is not None]
         images: dict[str, Image | None] = {side: getattr(conflict, side) for side in SIDES}
-        return next((answer for answer in own or fitting if not answer.is_stale(images)), None)
+        kind, name = conflict.entity_kind, conflict.type_name
+        return next(
+            (answer for answer in own or fitting if not self.is_stale(answer, kind, name, images)), None
+        )
 
     def describe_left(self, conflict: MergeConflict) -> MergeConflict:
         """Return a conflict that is left, with what became of the answers that were given to it."""
