@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from omnigraph.base.errors import NotFound, PolicyDenied, ReadOnly
@@ -23,6 +23,7 @@ from omnigraph.storage.format.digests import digest_of
 from omnigraph.storage.format.manifests import manifests
 from omnigraph.storage.format.table_folder import TableFolder
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects.read_file import read_file
 from omnigraph.storage.restrictions.restriction import Restriction
 
 PINS = "_pins"
@@ -59,7 +60,11 @@ class Location:
 
     def model_dump(self) -> dict[str, Any]:
         """Return the fields by name."""
-        return asdict(self)
+        return {
+            "location": self.location,
+            "storage_options": self.storage_options,
+            "managed_versioning": self.managed_versioning,
+        }
 
 
 class SnapshotNamespace:
@@ -235,8 +240,7 @@ class WriteAttempt(SnapshotNamespace):
         """Move a manifest and return its bytes, which the next open then needs not to ask for."""
         if self._store.is_local:
             self._store.move(source, target)
-            with open(f"{self._root_uri}/{target}", "rb", buffering=0) as file:
-                return file.read()
+            return read_file(f"{self._root_uri}/{target}")
         data = self._store.get(source)
         self._store.put(target, data)
         self._store.delete(source)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from lance.fragment import DataFile, FragmentMetadata
 
 from omnigraph.pipeline.steps.group_files import group_small_files
@@ -12,9 +10,9 @@ from omnigraph.storage.tables.staging import StagedFragments
 MIB = 2**20
 
 
-def fragment_of(size: int) -> str:
+def fragment_of(size: int) -> FragmentMetadata:
     file = DataFile("a.lance", [0], [0], 2, 0, file_size_bytes=size)
-    return json.dumps(FragmentMetadata(0, [file], 10).to_json())
+    return FragmentMetadata(0, [file], 10)
 
 
 def groups_of(*sizes: int) -> list[list[int]]:

@@ -591,3 +591,20 @@ def test_a_list_that_substrait_cannot_say_spoils_arrow_expressions_about_other_c
     with pytest.raises(ValueError, match="Substrait"):
         dataset.to_table(filter=pc.field("id") == "a")
     assert dataset.to_table(filter="id = 'a'").num_rows == 1
+
+
+def test_what_is_asked_of_lance_by_its_inner_names_is_there(small: PinnedFolder) -> None:
+    """`stats.dataset_stats` counts deleted rows as well, and `path` makes a class at every look."""
+    dataset = small.open()
+    fragments = dataset.get_fragments()
+    assert dataset._ds.count_fragments() == len(fragments)
+    files = [file for fragment in fragments for file in fragment.metadata.files]
+    assert [file._path for file in files] == [str(file.path) for file in files]
+
+
+def test_described_fragments_can_be_sent_between_processes(small: PinnedFolder) -> None:
+    """`StagedFragments` is pickled on its way from a task of Spark."""
+    written = write_fragments(small.open().to_table(), small.open())
+    again = pickle.loads(pickle.dumps(written))
+    assert again == written
+    assert [file._path for item in again for file in item.files]

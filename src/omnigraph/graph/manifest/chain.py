@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 
 from omnigraph.base import clock
@@ -214,7 +215,7 @@ class Chains:
             if (stored := self._read_own(record)) is not None:
                 return stored
             raise
-        stored = self._remember(CommitRecord.decode(data, path))
+        stored = self._remember(replace(record, digest=stored_format.digest_in(data)))
         hit(Failpoint.PUBLISH_AFTER_RECORD)
         return stored
 

@@ -78,6 +78,11 @@ def decode_value(data: bytes, path: str, what: str, cls: type[Decoded]) -> Decod
     return decode(data, path, what, partial(from_plain, cls))
 
 
+def digest_in(data: bytes) -> str:
+    """Return the sum that an object ends with which was just encoded."""
+    return data[-len(_END) - 2 * _DIGEST_BYTES : -len(_END)].decode()
+
+
 def digest_of(data: bytes, path: str, what: str) -> str:
     """Return the sum that an object at a path ends with, or raise when its bytes do not have it."""
     body, end = data[:-_SUM_LENGTH], data[-_SUM_LENGTH:]

@@ -27,7 +27,7 @@ def tidy(base: WriteBase, limit: int) -> None:
     """
     for key in base.list_written():
         table = base.table(key)
-        if table.state.fragments <= limit:
+        if table.fragments <= limit:
             continue
         target = target_rows(table.fragment_rows(_SMALL_BYTES), limit)
         if target is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol, runtime_checkable
+from typing import Any, NoReturn, Protocol
 
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog
@@ -39,35 +40,43 @@ class CommitWork(Protocol):
         """Check the work against `base` and stage table versions on top of it."""
 
 
-@runtime_checkable
-class Answering(Protocol):
+class _Ability(ABC):  # noqa: B024 - those below have the abstract methods
+    """What some works can do beside: those whose class has the abstract methods, which is looked at once."""
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> bool:
+        return all(hasattr(other, name) for name in cls.__abstractmethods__)
+
+
+class Answering(_Ability):
     """Work that tells its caller more than the commit."""
 
+    @abstractmethod
     def answer(self) -> Mapping[str, Any]:
         """Return what the caller is told, as plain JSON data, once the work is applied."""
 
 
-@runtime_checkable
-class Noting(Protocol):
+class Noting(_Ability):
     """Work that notes something of itself in the commit."""
 
+    @abstractmethod
     def metadata(self) -> Mapping[str, str]:
         """Return what is noted, once the work is applied; what the caller notes comes before it."""
 
 
-@runtime_checkable
-class Inspecting(Protocol):
+class Inspecting(_Ability):
     """Work that looks at its result before anybody sees it."""
 
+    @abstractmethod
     def inspect(self, result: CommitRecord) -> None:
         """Refuse, by raising, what would be published; asked on every state that the work is applied to."""
 
 
-@runtime_checkable
-class Restaging(Protocol):
+class Restaging(_Ability):
     """Work that can write all its data files again."""
 
     @property
+    @abstractmethod
     def can_stage_again(self) -> bool:
         """Whether what was staged can be thrown away: `stage` reads everything anew."""
 

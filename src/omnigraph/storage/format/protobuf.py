@@ -22,7 +22,8 @@ def fields(message: bytes) -> Iterator[ProtobufField]:
     at, end = 0, len(message)
     while at < end:
         begun = at
-        tag, at = _varint(message, at)
+        # Nearly all numbers are small: a call for each would take most of the time.
+        tag, at = (message[at], at + 1) if message[at] < 0x80 else _varint(message, at)
         kind, value = tag & 7, 0
         if kind == _VARINT:
             value, at = _varint(message, at)
@@ -44,7 +45,7 @@ def read_counted(message: bytes, number: int) -> list[bytes]:
     """Return the values of one field of a message, which have a length; as `fields`, and quicker."""
     found, at, end = list[bytes](), 0, len(message)
     while at < end:
-        tag, at = _varint(message, at)
+        tag, at = (message[at], at + 1) if message[at] < 0x80 else _varint(message, at)
         kind = tag & 7
         if kind == _COUNTED:
             size, at = _varint(message, at)

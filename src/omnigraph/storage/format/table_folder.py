@@ -9,9 +9,11 @@ from functools import lru_cache
 from omnigraph.base.errors import NotFound
 from omnigraph.storage.format.digests import FileSum, known, sum_of
 from omnigraph.storage.objects.errors import translate
+from omnigraph.storage.objects.read_file import read_file
 from omnigraph.storage.objects.s3 import RemoteStore, open_s3
 
-_READ_BYTES = 1 << 20
+_READ_BYTES = 1 << 18
+"""What a processor keeps close while it is hashed."""
 _REMOTE_READ_BYTES = 8 << 20
 _CACHED_STORES = 64
 
@@ -36,8 +38,7 @@ class TableFolder:
         if not self.is_local:
             return self._remote.get(self.inside(path))
         try:
-            with open(self.address(path), "rb", buffering=0) as file:
-                return file.read()
+            return read_file(self.address(path))
         except OSError as error:
             raise translate(error, self._root, self.inside(path)) from error
 

@@ -64,7 +64,7 @@ def list_files(table_id: str, dataset: Any, manifest: bytes) -> VersionFiles:
         stored = fragment.metadata
         _refuse_unknown(table_id, stored)
         for file in stored.files:
-            data[f"{DATA}{file.path}"] = file.file_size_bytes
+            data[f"{DATA}{path_of(file)}"] = file.file_size_bytes
         if stored.deletion_file is not None:
             deletions.add(deletions_of(fragment.fragment_id, stored.deletion_file))
     if any(segment.base_id is not None for segment in segments):
@@ -140,6 +140,11 @@ def transactions_of(manifest: bytes) -> frozenset[str]:
         for length, name in _TRANSACTION.findall(manifest)
         if length[0] == len(name)
     )
+
+
+def path_of(file: Any) -> str:
+    """Return the path of a data file as Lance describes it; its own `path` makes a class at every look."""
+    return str(file._path)
 
 
 def deletions_of(fragment: int, deletions: Any) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import lance
 import numpy as np
 
+from omnigraph.storage.format.version_files import path_of
 from omnigraph.storage.indexes import analyser
 from omnigraph.storage.lance_errors import translate_errors
 
@@ -226,4 +227,4 @@ def _number(dataset: Any, column: str) -> int:
 
 
 def _files(fragment: Any) -> tuple[str, ...]:
-    return tuple(file.path for file in fragment.metadata.files)
+    return tuple(map(path_of, fragment.metadata.files))

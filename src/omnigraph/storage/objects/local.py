@@ -21,6 +21,7 @@ from omnigraph.base.telemetry import count
 from omnigraph.storage.objects.errors import translate
 from omnigraph.storage.objects.flushing import Flusher
 from omnigraph.storage.objects.paths import RESERVED, check_path, check_prefix
+from omnigraph.storage.objects.read_file import read_file
 from omnigraph.storage.objects.staging import Staging
 from omnigraph.storage.objects.store import ObjectInfo, Versioned
 from omnigraph.storage.objects.swaps import PATIENCE_SECONDS, Swaps
@@ -175,6 +176,7 @@ class LocalStore:
         with self._translate_errors(target):
             if not _is_file(f"{self._root}/{source}"):
                 raise self._missing_error(source)
+            self._flusher.make_folders(os.path.dirname(target))  # most are moved into one of their own
             if not self._publish(os.replace, f"{self._root}/{source}", target):
                 raise self._missing_error(source)
 
@@ -212,8 +214,7 @@ class LocalStore:
     def _get_or_none(self, path: str) -> bytes | None:
         check_path(path)
         try:
-            with open(f"{self._root}/{path}", "rb", buffering=0) as file:
-                data = file.read()
+            data = read_file(f"{self._root}/{path}")
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             count("objects.get_missing")
             return None
@@ -224,8 +225,7 @@ class LocalStore:
 
     def _etag_of(self, path: str) -> str | None:
         try:
-            with open(f"{self._root}/{path}", "rb", buffering=0) as file:
-                return _etag(file.read())
+            return _etag(read_file(f"{self._root}/{path}"))
         except FileNotFoundError:
             return None
 

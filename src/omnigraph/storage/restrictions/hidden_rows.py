@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from omnigraph.base.cancellation import checkpoint
 from omnigraph.base.lru import Lru
+from omnigraph.storage.format.version_files import path_of
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.numbers import unite
 from omnigraph.storage.restrictions.restriction import Reference, Restriction, RowRule
@@ -86,7 +87,7 @@ def find_hidden_rows(
 def _contents(metadata: Any) -> tuple[Any, ...]:
     """Return what tells the live rows of a fragment from those of every other."""
     deletion = metadata.deletion_file
-    files = repr([(file.path, file.fields, file.column_indices) for file in metadata.files])
+    files = repr([(path_of(file), file.fields, file.column_indices) for file in metadata.files])
     overlays = repr(metadata.to_json().get("overlays")) if metadata.overlays else ""
     return files, overlays, None if deletion is None else tuple(sorted(deletion.asdict().items()))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from omnigraph.base.lru import Lru
+from omnigraph.storage.format.version_files import path_of
 
 MAX_KEPT_ROWS = 4_096
 """Rows of the largest fragment whose ids are kept."""
@@ -15,7 +16,7 @@ Key = tuple[str, ...]
 
 def files_of(table_uri: str, fragment: Any) -> Key:
     """Return the key of a fragment (Lance's metadata): its table and its files, whose names are random."""
-    return (table_uri, *(file._path for file in fragment.files))  # `path` builds a class at every look
+    return (table_uri, *map(path_of, fragment.files))
 
 
 known: Lru[Key, frozenset[str]] = Lru(_CACHED_IDS, len)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ from omnigraph.storage.checksums import sums
 from omnigraph.storage.checksums.sealing import seal
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.format.digests import FileSum
-from omnigraph.storage.format.version_files import DATA
+from omnigraph.storage.format.version_files import DATA, path_of
 from omnigraph.storage.indexes import indexes
 from omnigraph.storage.indexes.indexes import IndexChanges, IndexKind, TableIndex
 from omnigraph.storage.lance_errors import translate_errors
@@ -39,7 +38,8 @@ _MAX_PROBED_ROWS = 1000
 class StagedFragments:
     """Data files that are written but belong to no table version; can be sent between processes."""
 
-    fragments: tuple[str, ...]
+    fragments: tuple[Any, ...]
+    """As Lance describes them."""
     rows: int
     sums: tuple[tuple[str, int, str], ...] = ()
     """The path, size and hash of each file, from who wrote it; empty where nothing is hashed."""
@@ -49,7 +49,7 @@ class StagedFragments:
         """Return several as one."""
         found = list(parts)
         return StagedFragments(
-            fragments=tuple(text for part in found for text in part.fragments),
+            fragments=tuple(item for part in found for item in part.fragments),
             rows=sum(part.rows for part in found),
             sums=tuple(item for part in found for item in part.sums),
         )
@@ -57,11 +57,7 @@ class StagedFragments:
     @property
     def size_bytes(self) -> int:
         """The size of the files."""
-        return sum(_bytes_of(fragment) for fragment in self.decode_fragments())
-
-    def decode_fragments(self) -> list[Any]:
-        """Return them as Lance fragment metadata."""
-        return [lance.FragmentMetadata.from_json(text) for text in self.fragments]
+        return sum(_bytes_of(fragment) for fragment in self.fragments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +109,12 @@ class StagedTable:
     @property
     def state(self) -> TableState:
         """The size of the newest staged version."""
-        return TableState(
-            rows=int(self._dataset.count_rows()),
-            fragments=int(self._dataset.stats.dataset_stats()["num_fragments"]),
-        )
+        return TableState(rows=int(self._dataset.count_rows()), fragments=self.fragments)
+
+    @property
+    def fragments(self) -> int:
+        """The number of fragments of the newest staged version."""
+        return int(self._dataset._ds.count_fragments())  # `dataset_stats` counts deleted rows as well
 
     def estimate_distinct(self, columns: Sequence[str]) -> dict[str, int]:
         """Return how many values each of some columns is thought to have in the newest staged version."""
@@ -129,18 +127,19 @@ class StagedTable:
 
     def file_sizes(self) -> dict[str, int]:
         """Return the size of every data file of the newest staged version, by its path."""
-        fragments = self._dataset.get_fragments()
-        return {file.path: file.file_size_bytes or 0 for item in fragments for file in item.metadata.files}
+        files = [file for item in self._dataset.get_fragments() for file in item.metadata.files]
+        return {path_of(file): file.file_size_bytes or 0 for file in files}
 
     def write_rows(self, rows: pa.Table | pa.RecordBatchReader) -> StagedFragments:
         """Write rows as data files that belong to no version yet."""
         # Given an address instead of the opened dataset, Lance would invent field ids and scramble columns.
-        rows = self._in_column_order(rows)
+        schema = self.schema
+        rows = _order_columns(rows, schema)
         with translate_errors(f"writing rows of {self._table_id}"):
-            written = write_fragments(rows, self._dataset, schema=self.schema)
+            written = write_fragments(rows, self._dataset, schema=schema)
         remember_written(self._uri, rows, written)
         return StagedFragments(
-            fragments=tuple(json.dumps(item.to_json()) for item in written),
+            fragments=tuple(written),
             rows=sum(item.physical_rows for item in written),
             sums=self._hash_written(written),
         )
@@ -156,7 +155,7 @@ class StagedTable:
         with translate_errors(f"appending to {self._table_id}"):
             self._dataset = lance.LanceDataset.commit(
                 self._dataset,
-                lance.LanceOperation.Append(staged.decode_fragments()),
+                lance.LanceOperation.Append(list(staged.fragments)),
                 read_version=self._dataset.version,
                 max_retries=0,
             )
@@ -170,7 +169,7 @@ class StagedTable:
 
     def merge(self, rows: pa.Table | pa.RecordBatchReader) -> None:
         """Replace the rows whose `id` is stored and add the others, in one join."""
-        rows = self._in_column_order(rows)
+        rows = _order_columns(rows, self.schema)
         with translate_errors(f"upserting into {self._table_id}"):
             (
                 self._dataset.merge_insert("id")
@@ -185,7 +184,7 @@ class StagedTable:
 
         Nothing is searched for, so the cost does not follow the size of the table.
         """
-        fragments = staged.decode_fragments() if staged is not None and staged.rows else []
+        fragments = list(staged.fragments) if staged is not None and staged.rows else []
         if staged is not None:
             self._learn(staged)
         with translate_errors(f"replacing rows of {self._table_id}"):
@@ -218,7 +217,7 @@ class StagedTable:
         with translate_errors(f"overwriting {self._table_id}"):
             self._dataset = lance.LanceDataset.commit(
                 self._dataset,
-                lance.LanceOperation.Overwrite(self._dataset.lance_schema, staged.decode_fragments()),
+                lance.LanceOperation.Overwrite(self._dataset.lance_schema, list(staged.fragments)),
                 read_version=self._dataset.version,
                 max_retries=0,
             )
@@ -335,7 +334,7 @@ class StagedTable:
         folder = self._attempt.folder(self._table_id)
         if not sums.keeps_sums(folder):
             return ()
-        paths = [f"{DATA}{file.path}" for item in written for file in item.files]
+        paths = [f"{DATA}{path_of(file)}" for item in written for file in item.files]
         found = sums.hash_written(folder, paths)
         return tuple((path, item.size, item.hash) for path, item in found.items())
 
@@ -347,14 +346,16 @@ class StagedTable:
     def _uri(self) -> str:
         return self._attempt.table_uri(self._table_id)
 
-    def _in_column_order(self, rows: pa.Table | pa.RecordBatchReader) -> pa.Table | pa.RecordBatchReader:
-        """Return rows with their columns in the table's order, which schema changes may have made another."""
-        schema = self.schema
-        if rows.schema.names == schema.names:
-            return rows
-        if isinstance(rows, pa.Table):
-            return rows.select(schema.names)
-        return pa.RecordBatchReader.from_batches(schema, (batch.select(schema.names) for batch in rows))
+
+def _order_columns(
+    rows: pa.Table | pa.RecordBatchReader, schema: pa.Schema
+) -> pa.Table | pa.RecordBatchReader:
+    """Return rows with their columns in a table's order, which schema changes may have made another."""
+    if rows.schema.names == schema.names:
+        return rows
+    if isinstance(rows, pa.Table):
+        return rows.select(schema.names)
+    return pa.RecordBatchReader.from_batches(schema, (batch.select(schema.names) for batch in rows))
 
 
 def _bytes_of(fragment: Any) -> int:

@@ -20,7 +20,7 @@ from omnigraph.storage.checksums.checking import compare_version
 from omnigraph.storage.checksums.sums import Sums, compute
 from omnigraph.storage.filters import Filter
 from omnigraph.storage.format.manifests import manifests, message_of, without_indexes
-from omnigraph.storage.format.version_files import VersionFiles, list_files
+from omnigraph.storage.format.version_files import VersionFiles, list_files, path_of
 from omnigraph.storage.indexes.indexes import TableIndex, list_indexes
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
@@ -262,7 +262,7 @@ def _fragment(metadata: Any) -> Fragment:
     deletion = None if metadata.deletion_file is None else metadata.deletion_file.asdict()
     return Fragment(
         metadata.id,
-        tuple(item.path for item in metadata.files),
+        tuple(map(path_of, metadata.files)),
         metadata.physical_rows,
         None if deletion is None else (deletion["read_version"], deletion["id"]),
     )

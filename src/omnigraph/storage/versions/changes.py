@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from omnigraph.base import telemetry
 from omnigraph.base.errors import CorruptState
 from omnigraph.storage.filters import OneOf, as_sql, read_filtered
+from omnigraph.storage.format.version_files import path_of
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.numbers import subtract, unite
@@ -219,7 +220,7 @@ def _files(fragment: Any) -> str:
     if stored.overlays:
         said = stored.to_json()
         return json.dumps([said["files"], said["overlays"]], sort_keys=True)
-    return repr([(file.path, file.fields, file.column_indices) for file in stored.files])
+    return repr([(path_of(file), file.fields, file.column_indices) for file in stored.files])
 
 
 def _list_stored_fields(fragment: Any) -> set[int]:

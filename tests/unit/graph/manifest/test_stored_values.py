@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from omnigraph.base.plain import NOT_STORED, from_plain, to_plain
 from omnigraph.graph.backup import claim as restore_claim
+from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned, decode_list
 from omnigraph.graph.manifest.floors import Floor, decode_floor
@@ -75,8 +76,11 @@ def test_it_comes_back_as_it_was_stored(cls: type, data: st.DataObject) -> None:
 
 
 @given(any_of(CommitRecord))
-def test_a_record_comes_back_from_its_bytes(record: CommitRecord) -> None:
-    assert CommitRecord.decode(record.encode(), layout.record_path(record.incarnation, record.seq)) == record
+def test_a_record_comes_back_from_its_bytes_and_its_digest_stands_in_them(record: CommitRecord) -> None:
+    data = record.encode()
+    decoded = CommitRecord.decode(data, layout.record_path(record.incarnation, record.seq))
+    assert decoded == record
+    assert decoded.digest == stored_format.digest_in(data)
 
 
 @given(any_of(Floor), any_of(Condemned))
