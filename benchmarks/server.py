@@ -14,10 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+import httpx
 import pyarrow as pa
 
 import omnigraph as og
 from _neo4j import Neo4j, running_neo4j
+from omnigraph.sdk.remote.requests.connections import Connections
 
 SCHEMA = "node Person { name: String @key  age: I64?  city: String? }"
 POINT = "query q($n: String) { match { $p: Person { name: $n } } return { $p.name, $p.age } }"
@@ -26,6 +28,19 @@ ADD = "query q($n: String) { insert Person { name: $n, age: 1 } }"
 PEER_POINT = "MATCH (p:Person {name: $n}) RETURN p.name, p.age"
 PEER_ADD = "CREATE (p:Person {name: $n, age: 1})"
 MOST_PEERS_ROWS = 100_000
+BARE = """
+import socket, uvicorn
+
+async def answer(scope, receive, send):
+    await receive()
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"{}"})
+
+listening = socket.create_server(("127.0.0.1", 0))
+print(listening.getsockname()[1], flush=True)
+config = uvicorn.Config(answer, lifespan="off", log_config=None, http="httptools", loop="uvloop")
+uvicorn.Server(config).run([listening])
+"""
 RUN = [sys.executable, "-c", "from omnigraph.cli.main import run; run()", "serve", "--unauthenticated"]
 
 
@@ -49,6 +64,7 @@ def main() -> None:
         address = process.stdout.readline().strip().partition("=")[2]
         there = og.open(f"http://{address}/graphs/people")
         compare_rates(here, there, rows, points, writes)
+        show_bare_answers(points)
         compare_streams(here, there, rows, 3 if quick else 5)
         for clients in (1, 8, 64):
             show_latency(f"http://{address}/graphs/people", clients, rows, seconds)
@@ -90,6 +106,24 @@ def compare_rates(here: og.Graph, there: og.Graph, rows: int, points: int, write
 
     show_pair("point read", measure_in_turns(read(here), read(there), points), 0.5)
     show_pair("write", measure_in_turns(write(here, "here"), write(there, "there"), writes), 0.8)
+
+
+def show_bare_answers(points: int) -> None:
+    """Print what an answer costs that says nothing: what Python takes for HTTP alone, by two clients."""
+    with subprocess.Popen([sys.executable, "-c", BARE], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = f"http://127.0.0.1:{int(process.stdout.readline())}/"
+        connections = Connections(address)
+        try:
+            with httpx.Client() as client:
+                ours, theirs = measure_in_turns(
+                    lambda _: connections.send("POST", "/", {}, b"{}").load(),
+                    lambda _: client.post(address, content=b"{}"),
+                    points,
+                )
+        finally:
+            process.terminate()
+    print(f"a bare answer of uvicorn: {1e3 / ours:.2f} ms to our client, {1e3 / theirs:.2f} ms to httpx")
 
 
 def compare_servers(ours: og.Graph, peer: Neo4j | None, rows: int, points: int, writes: int) -> None:

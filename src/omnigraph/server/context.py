@@ -49,6 +49,8 @@ class RequestState:
     """Of what it asks for, where it has a key and its body is read whole."""
     unknown_parameters: tuple[str, ...] = ()
     """Of its address: those that the route does not have."""
+    known_parameters: tuple[str, ...] = ()
+    """Those that it has."""
     route: str = ""
     """The template of its path."""
     graph: str | None = None

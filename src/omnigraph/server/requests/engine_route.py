@@ -63,6 +63,7 @@ class EngineRoute(APIRoute):
             state = current_request()
             if state is not None and not self.takes_any_parameter:
                 state.unknown_parameters = tuple(sorted(set(request.query_params) - known))
+                state.known_parameters = tuple(sorted(known))
             return await handle(request)
 
         return note_unknown
@@ -114,7 +115,8 @@ def _refuse_unmet(request: RequestState, terms: RouteTerms) -> None:
     if request.unknown_parameters:
         # One that is misspelt would be as if it were not there: a write would go to another branch.
         names = ", ".join(repr(name) for name in request.unknown_parameters)
-        raise BadInput(f"this operation has no parameter {names}: see /openapi.json")
+        known = ", ".join(request.known_parameters) or "none"
+        raise BadInput(f"this operation has no parameter {names}: it has {known}")
 
 
 def _call_in(given: Mapping[str, Any]) -> GraphCall:

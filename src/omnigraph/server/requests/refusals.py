@@ -27,6 +27,18 @@ _MISSING = {
 }
 """What to do where something is missing, by where that is; `all` is a whole body."""
 
+_WRONG = {
+    "model_attributes_type": "it must be a JSON object",
+    "model_type": "it must be an object",
+    "dict_type": "it must be an object",
+    "list_type": "it must be a list",
+    "string_type": "it must be a string",
+    "int_type": "it must be a whole number",
+    "bool_type": "it must be true or false",
+    "extra_forbidden": "there is no member of this name: /openapi.json lists them",
+}
+"""What is wrong, in our words, by what the framework calls it."""
+
 
 def add_refusals(app: FastAPI) -> None:
     """Let every error of an application be told in the one shape."""
@@ -94,7 +106,7 @@ def _describe_problem(item: Mapping[str, Any]) -> dict[str, str]:
     if item["type"] == _NO_JSON:
         problem = f"it is not JSON: {item['ctx']['error']}, at character {item['loc'][-1] + 1}"
         return {"where": "body", "problem": problem}
-    problem = item["msg"]
+    problem = _WRONG.get(item["type"], item["msg"])
     if item["type"] == "missing":
         problem = _MISSING.get(item["loc"][0] if len(item["loc"]) > 1 else "all", "it is missing")
     return {"where": ".".join(str(part) for part in item["loc"]), "problem": problem}
