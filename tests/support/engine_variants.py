@@ -17,6 +17,7 @@ import pytest
 import omnigraph as og
 from omnigraph.execution.local.steps import expand, match
 from omnigraph.execution.plan import access
+from support.another_process import as_another_process
 from support.generated_graphs import KEYS, World
 from support.generated_queries import Asked
 
@@ -147,7 +148,11 @@ def _prepared(stored: Stored) -> Ask:
 
 
 def _from_a_new_handle(stored: Stored) -> Ask:
-    return lambda asked: og.open(stored.whole.uri, read_only=True).query(asked.text, asked.params)
+    def ask(asked: Asked) -> og.Result:
+        with as_another_process():
+            return og.open(stored.whole.uri, read_only=True).query(asked.text, asked.params)
+
+    return ask
 
 
 def _on_a_branch(stored: Stored) -> Ask:
@@ -229,7 +234,7 @@ def _through(graph: og.Graph, branch: str = "main") -> Ask:
     """Ask a new handle, which has read nothing yet."""
 
     def ask(asked: Asked) -> og.Result:
-        with _every_table_is_large():
+        with _every_table_is_large(), as_another_process():
             reader = og.open(graph.uri, read_only=True)
             return reader.query(asked.text, asked.params, branch=branch)
 

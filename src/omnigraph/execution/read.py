@@ -34,7 +34,6 @@ from omnigraph.execution.plan.choose_access import choose_paths
 from omnigraph.execution.plan.explain import Explanation, explain
 from omnigraph.execution.plan.nodes import Duplicates, ReadPlan
 from omnigraph.execution.plan.plan_cache import PlanCache
-from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.execution.query_cache import compile_read_at
 from omnigraph.execution.result import Result, Stream, record_batch
 from omnigraph.graph.snapshot import Snapshot
@@ -115,7 +114,8 @@ class Reader:
     def solve(self, snapshot: Snapshot, query: ReadQuery) -> list[pa.Array]:
         """Return the columns of a bound read, one for each projection; a mutation reads so."""
         budget = QueryBudget(self._settings, None)
-        views, known = self._views(snapshot), _statistics(snapshot)
+        views = self._views(snapshot)
+        known = views.statistics
         plan = choose_paths(plan_read(query, known, True), known, views)
         bound = embed_query(plan.query, snapshot.embedder, budget) if plan.measures else plan.query
         try:
@@ -144,7 +144,7 @@ class Reader:
     def explain(self, snapshot: Snapshot, request: ReadRequest, analyze: bool) -> Explanation:
         """Return the plan of a read; with `analyze`, run it and add what its steps did."""
         budget = self._budget(request)
-        ready = self._prepare(snapshot, request, budget, decode=analyze)
+        ready = self._prepare(snapshot, request, budget, decode=analyze, renew=True)
         trace = None
         if analyze:
             trace = Trace(self._views(snapshot).read_so_far)
@@ -158,7 +158,8 @@ class Reader:
                 finally:
                     self._trim()
                 trace.finish(clock.current().monotonic() - began, len(columns[0]), counts.as_dict())
-        return explain(ready.plan, trace, _statistics(snapshot), self._choose_engine(request, ready.plan))
+        known = self._views(snapshot).statistics
+        return explain(ready.plan, trace, known, self._choose_engine(request, ready.plan))
 
     @property
     def cached_bytes(self) -> int:
@@ -200,7 +201,12 @@ class Reader:
         return self._recent.get(name) or self._recent.setdefault(name, Views(snapshot, self._memory))
 
     def _prepare(
-        self, snapshot: Snapshot, request: ReadRequest, budget: QueryBudget, decode: bool = True
+        self,
+        snapshot: Snapshot,
+        request: ReadRequest,
+        budget: QueryBudget,
+        decode: bool = True,
+        renew: bool = False,
     ) -> _PreparedRead:
         query = compile_read_at(snapshot, request.text, request.name)
         views = self._views(snapshot)
@@ -209,8 +215,9 @@ class Reader:
             request.optimise,
             snapshot.view_id,
             views.changes,
-            lambda: _statistics(snapshot),
+            lambda: views.statistics,
             views,
+            renew,
         )
         if not decode:
             return _PreparedRead(plan.query, plan)
@@ -238,11 +245,6 @@ class Reader:
 
     def _budget(self, request: ReadRequest) -> QueryBudget:
         return QueryBudget(self._settings, request.timeout)
-
-
-def _statistics(snapshot: Snapshot) -> Statistics:
-    rows = {table.key: table.rows for table in snapshot.tables}
-    return Statistics(snapshot.catalog, rows, snapshot.distinct)
 
 
 def _select_columns(query: ReadQuery, columns: list[pa.Array]) -> list[pa.Array]:

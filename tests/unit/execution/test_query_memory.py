@@ -12,8 +12,8 @@ import pytest
 
 import omnigraph as og
 from omnigraph.compiler.ir.values import Constant
-from omnigraph.execution.local.cache import sizes
-from omnigraph.execution.local.cache.sizes import column_bytes, constant_bytes
+from omnigraph.execution.local import sizes
+from omnigraph.execution.local.sizes import column_bytes, constant_bytes
 
 NOTES, TEXT, WIDTH = 400, 50_000, 256
 LIMIT = 100_000_000

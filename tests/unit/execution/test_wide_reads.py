@@ -9,6 +9,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import telemetry
+from support.another_process import as_another_process
 
 COLUMNS = 40
 SCHEMA = (
@@ -21,12 +22,13 @@ ALL = f"query q() {{ match {{ $p: P }} return {{ $p.k, {RETURNED} }} order {{ $p
 @pytest.fixture
 def graph(tmp_path: Path) -> og.Graph:
     graph = og.init(tmp_path / "graph", SCHEMA)
-    for start in (0, 10):
-        rows = [
-            {"k": f"{k:02}", **{f"c{n}": k * n for n in range(COLUMNS)}} for k in range(start, start + 10)
-        ]
-        graph.load([{"type": "P", "data": row} for row in rows], mode="append")
-    graph.mutate('query q() { delete P where k = "03" }')
+    with as_another_process():
+        for start in (0, 10):
+            rows = [
+                {"k": f"{k:02}", **{f"c{n}": k * n for n in range(COLUMNS)}} for k in range(start, start + 10)
+            ]
+            graph.load([{"type": "P", "data": row} for row in rows], mode="append")
+        graph.mutate('query q() { delete P where k = "03" }')
     return graph
 
 

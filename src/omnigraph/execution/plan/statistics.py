@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, Property, TableType
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, Way
 from omnigraph.compiler.types import Scalar
+from omnigraph.execution.plan import access
 
 _VALUES_PER_COLUMN = 100.0
 """The assumed number of distinct values of a column without statistics."""
@@ -81,10 +83,18 @@ class Statistics:
         return [edge for edge in found if edge is not None]
 
     def signature(self) -> tuple[int, ...]:
-        """Return the bit lengths of all statistics: steps are ordered again when these change."""
+        """Return how large all tables are, and the bit lengths of all statistics.
+
+        Steps are ordered again, and their paths chosen again, when these change.
+        """
+        return self._signature
+
+    @cached_property
+    def _signature(self) -> tuple[int, ...]:
         values = (counts[name] for _, counts in sorted(self.values.items()) for name in sorted(counts))
-        rows = (self.rows[key] for key in sorted(self.rows))
-        return tuple(number.bit_length() for numbers in (rows, values) for number in numbers)
+        rows = [self.rows[key] for key in sorted(self.rows)]
+        sizes = ((count >= access.LARGE_TABLE_ROWS) + (count >= access.MANY_ROWS) for count in rows)
+        return (*sizes, *(number.bit_length() for numbers in (rows, values) for number in numbers))
 
 
 def is_unique(table: TableType, name: str) -> bool:

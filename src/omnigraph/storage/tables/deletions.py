@@ -43,6 +43,11 @@ def read_deletions(fragment: Any, read: ReadFile) -> Offsets | None:
     stored = fragment.metadata.deletion_file
     if stored.file_type != "array" or stored.base_id is not None:
         return None
+    return read_list(path, read)
+
+
+def read_list(path: str, read: ReadFile) -> Offsets | None:
+    """Return the offsets in a deletion file that is a plain list; None when it cannot be read."""
     try:
         found = pa.ipc.open_file(pa.BufferReader(read(path))).read_all()
     except (NotFound, pa.ArrowInvalid):

@@ -30,6 +30,7 @@ from omnigraph.storage.tables.distinct import estimate_distinct
 from omnigraph.storage.tables.maintenance_parts import PlannedIndex
 from omnigraph.storage.tables.stored_ids import find_stored_ids, remember_written
 from omnigraph.storage.tables.table import TableState, open_dataset
+from omnigraph.storage.tables.written_rows import remember_rows
 
 _MAX_PROBED_ROWS = 1000
 
@@ -137,7 +138,7 @@ class StagedTable:
         rows = _order_columns(rows, schema)
         with translate_errors(f"writing rows of {self._table_id}"):
             written = write_fragments(rows, self._dataset, schema=schema)
-        remember_written(self._uri, rows, written)
+        remember_written(self._uri, self._dataset, rows, written)
         return StagedFragments(
             fragments=tuple(written),
             rows=sum(item.physical_rows for item in written),
@@ -178,6 +179,8 @@ class StagedTable:
                 .conflict_retries(0)
                 .execute(rows)
             )
+        if isinstance(rows, pa.Table) and rows.num_rows == 1:  # Lance orders several as it likes
+            remember_rows(self._uri, self._dataset, rows, self._dataset.get_fragments()[-1].metadata)
 
     def replace_rows(self, staged: StagedFragments | None, ids: pa.Array, rows: NDArray[np.uint64]) -> bool:
         """Delete rows by Lance's own numbers and add others; False when the numbers are not of these ids.

@@ -9,6 +9,7 @@ import pyarrow as pa
 from omnigraph.storage import filters
 from omnigraph.storage.filters import OneOf
 from omnigraph.storage.tables import file_ids
+from omnigraph.storage.tables.written_rows import remember_rows
 
 
 def find_stored_ids(dataset: Any, table_uri: str, wanted: set[str]) -> set[str]:
@@ -21,10 +22,13 @@ def find_stored_ids(dataset: Any, table_uri: str, wanted: set[str]) -> set[str]:
     return stored
 
 
-def remember_written(table_uri: str, rows: pa.Table | pa.RecordBatchReader, written: list[Any]) -> None:
-    """Remember the ids of a small file that has just been written."""
+def remember_written(
+    table_uri: str, dataset: Any, rows: pa.Table | pa.RecordBatchReader, written: list[Any]
+) -> None:
+    """Remember the ids of a small file that has just been written, and the rows of a very small one."""
     if isinstance(rows, pa.Table) and len(written) == 1 and rows.num_rows <= file_ids.MAX_KEPT_ROWS:
         file_ids.known.put(file_ids.files_of(table_uri, written[0]), frozenset(rows["id"].to_pylist()))
+        remember_rows(table_uri, dataset, rows, written[0])
 
 
 def _compare_with_known_files(dataset: Any, table_uri: str, wanted: set[str]) -> tuple[set[str], list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,15 +19,22 @@ from omnigraph.storage import filters
 from omnigraph.storage.checksums.checking import compare_version
 from omnigraph.storage.checksums.sums import Sums, compute
 from omnigraph.storage.filters import Filter
+from omnigraph.storage.format.fragments import (
+    Fragment,
+    describe_fragment,
+    read_column_ids,
+    read_fragments,
+)
 from omnigraph.storage.format.manifests import manifests, message_of, without_indexes
-from omnigraph.storage.format.version_files import VersionFiles, list_files, path_of
+from omnigraph.storage.format.version_files import VersionFiles, list_files
 from omnigraph.storage.indexes.indexes import TableIndex, list_indexes
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.restrictions.hidden_rows import HiddenIds, HiddenRows, find_hidden_rows
 from omnigraph.storage.restrictions.restricted_version import RestrictedManifest
 from omnigraph.storage.restrictions.restriction import Reference, Restriction
-from omnigraph.storage.tables.deletions import ReadFile, read_deletions
+from omnigraph.storage.tables.deletions import ReadFile, read_list
+from omnigraph.storage.tables.written_rows import find_rows
 
 _MAX_ROWS_TO_TAKE = 64
 """Up to so many rows of a fragment are taken by their places: no scan has to be planned."""
@@ -39,18 +46,6 @@ class TableState:
 
     rows: int
     fragments: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fragment:
-    """A run of stored rows, some of them perhaps deleted; equal files hold equal rows, in every version."""
-
-    number: int
-    files: tuple[str, ...]
-    rows: int
-    """How many rows the files hold, deleted ones included."""
-    deletion: tuple[int, int] | None
-    """What tells this set of deleted rows from every other, or None when no row is deleted."""
 
 
 def open_dataset(namespace: SnapshotNamespace, table_id: str, compares: bool = True) -> Any:
@@ -68,12 +63,28 @@ def open_dataset(namespace: SnapshotNamespace, table_id: str, compares: bool = T
         return _open_restricted(namespace, table_id, restriction)
     if namespace.is_restricted:  # nothing is hidden of this table
         namespace = namespace.without_restrictions()
-    telemetry.count("tables.open")
-    with translate_errors(f"opening table {table_id}", reading=True):
-        return _open(namespace, table_id, _message(namespace, table_id, compares))
+    return _open(namespace, table_id, _message(namespace, table_id, compares))
+
+
+def _find_stored(namespace: SnapshotNamespace, table_id: str) -> Stored | None:
+    """Return what is stored of a version; None if rows of it are hidden, or nobody has told its digest."""
+    if namespace.restriction(table_id) is not None:
+        return None
+    if namespace.is_restricted:  # nothing is hidden of this table
+        namespace = namespace.without_restrictions()
+    message = _message(namespace, table_id, compares=True)
+    if message is None:
+        return None
+    return Stored(message, namespace.table_uri(table_id), lambda: _open(namespace, table_id, message))
 
 
 def _open(namespace: SnapshotNamespace, table_id: str, message: bytes | None) -> Any:
+    telemetry.count("tables.open")
+    with translate_errors(f"opening table {table_id}", reading=True):
+        return _open_message(namespace, table_id, message)
+
+
+def _open_message(namespace: SnapshotNamespace, table_id: str, message: bytes | None) -> Any:
     there = namespace.describe_table({"id": [table_id]})
     return lance.LanceDataset(  # what `lance.dataset` does, without its REST client
         there.location,
@@ -102,9 +113,7 @@ def _open_restricted(namespace: SnapshotNamespace, table_id: str, restriction: R
     if message is None:
         message = message_of(whole.folder(table_id).read(pin.path))
     manifest = RestrictedManifest(message, hidden, deleted, restriction.hidden_columns)
-    telemetry.count("tables.open")
-    with translate_errors(f"opening table {table_id}", reading=True):
-        dataset = _open(whole, table_id, manifest.message)
+    dataset = _open(whole, table_id, manifest.message)
     manifest.keep_for(dataset)
     return dataset
 
@@ -154,14 +163,43 @@ def sums_of(namespace: SnapshotNamespace, table_id: str) -> Sums:
     return compute(folder, files, Sums(), fresh=True)
 
 
-class Table:
-    """One version of one table, open for reading; safe to use from several threads."""
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A version that Lance has not opened: the message of its manifest, its address, how to open it."""
 
-    def __init__(self, dataset: Any, name: str, read: ReadFile | None = None) -> None:
-        """Take an opened dataset; with `read`, deleted rows are known from their files."""
-        self._dataset = dataset
+    message: bytes
+    uri: str
+    open: Callable[[], Any]
+
+
+class Table:
+    """One version of one table, for reading; safe to use from several threads."""
+
+    def __init__(
+        self, dataset: Any, name: str, read: ReadFile | None = None, stored: Stored | None = None
+    ) -> None:
+        """Take an opened dataset, or None and what is stored; with `read`, deletions are read as files."""
+        self._opened = dataset
         self._name = name
         self._read = read
+        self._stored = stored
+
+    @staticmethod
+    def at(namespace: SnapshotNamespace, name: str) -> Table:
+        """Return the version that a namespace pins.
+
+        Lance opens it when something is asked that neither its manifest nor who wrote its rows can tell.
+        """
+        read = namespace.folder(name).read
+        stored = _find_stored(namespace, name)
+        return Table(open_dataset(namespace, name) if stored is None else None, name, read, stored)
+
+    @property
+    def _dataset(self) -> Any:
+        if self._opened is None:
+            assert self._stored is not None
+            self._opened = self._stored.open()
+        return self._opened
 
     @property
     def schema(self) -> pa.Schema:
@@ -180,6 +218,8 @@ class Table:
 
     def read_so_far(self) -> tuple[int, int]:
         """Return how many requests this version was read with since it was opened, and their bytes."""
+        if self._opened is None:
+            return 0, 0
         seen = self._dataset.io_stats_snapshot()
         return int(seen.read_iops), int(seen.read_bytes)
 
@@ -193,7 +233,9 @@ class Table:
 
     @cached_property
     def _fragments(self) -> tuple[Fragment, ...]:
-        return tuple(_fragment(item.metadata) for item in self._dataset.get_fragments())
+        if self._stored is not None:
+            return read_fragments(self._stored.message)
+        return tuple(describe_fragment(item.metadata) for item in self._dataset.get_fragments())
 
     def column_id(self, name: str) -> int:
         """Return the number that a column keeps when it is renamed."""
@@ -202,10 +244,16 @@ class Table:
     @cached_property
     def column_ids(self) -> dict[str, int]:
         """The numbers of all columns, by their names."""
+        if self._stored is not None:
+            return read_column_ids(self._stored.message)
         return {item.name(): int(item.id()) for item in self._dataset.lance_schema.fields()}
 
     def stored_columns(self, names: Sequence[str], fragment: Fragment) -> list[pa.Array]:
-        """Return columns of a fragment with a value for each stored row; null where a row is deleted."""
+        """Return columns of a fragment with a value for each stored row; any value where a row is deleted."""
+        if self._stored is not None:
+            key, wanted = (self._stored.uri, *fragment.files), [self.column_ids[name] for name in names]
+            if (written := find_rows(key, wanted)) is not None:
+                return written
         telemetry.count("tables.columns")
         columns = list(names)
         with translate_errors(f"scanning table {self._name}", reading=True):
@@ -231,10 +279,11 @@ class Table:
         if fragment.deletion is None:
             return np.empty(0, dtype=np.int64)
         with translate_errors(f"scanning table {self._name}", reading=True):
-            part = self._dataset.get_fragment(fragment.number)
-            listed = None if self._read is None else read_deletions(part, self._read)
+            path = fragment.deletion_list
+            listed = None if self._read is None or path is None else read_list(path, self._read)
             if listed is not None:
                 return np.sort(listed.astype(np.int64))
+            part = self._dataset.get_fragment(fragment.number)
             found = part.scanner(columns=[], with_row_address=True).to_table()
         live = np.zeros(fragment.rows, dtype=bool)
         live[_offsets(found)] = True
@@ -258,16 +307,6 @@ class Table:
                 yield from self._dataset.scanner(columns=list(columns), fragments=some).to_batches()
 
 
-def _fragment(metadata: Any) -> Fragment:
-    deletion = None if metadata.deletion_file is None else metadata.deletion_file.asdict()
-    return Fragment(
-        metadata.id,
-        tuple(map(path_of, metadata.files)),
-        metadata.physical_rows,
-        None if deletion is None else (deletion["read_version"], deletion["id"]),
-    )
-
-
 def _offsets(rows: pa.Table) -> npt.NDArray[np.int64]:
     """Return where rows lie in their fragment: the lower half of their address."""
     return np.asarray(rows["_rowaddr"].to_numpy(), dtype=np.uint64).astype(np.uint32).astype(np.int64)
@@ -288,7 +327,7 @@ class TableCache:
         key = namespace.pin_path(table_id)
         found = self._tables.get(key)
         if found is None:
-            found = Table(open_dataset(namespace, table_id), table_id, namespace.folder(table_id).read)
+            found = Table.at(namespace, table_id)
             self._tables.put(key, found)
         return found
 

@@ -20,14 +20,17 @@ class Adjacency:
     """The edges of one version of an edge table, between two versions of node tables."""
 
     base: Base
+    _patch: Patch
 
     def __init__(
         self, rows: TableView, sources: TableView, targets: TableView, older: Adjacency | None = None
     ) -> None:
         """Use the base of another version if it fits, else build one."""
         views = (rows, sources, targets)
-        base = older.base if older is not None and older.base.fits(*views) else Base(*views)
-        patch = Patch.of(base, *views)
+        if older is not None and not older.base.fits(*views):
+            older = None
+        base = Base(*views) if older is None else older.base
+        patch = Patch.of(base, *views, None if older is None else older._patch)
         outgrown = len(patch.added.edges) * _EDGES_PER_ADDED > len(base.ends.edges)
         if outgrown and base.files != tuple(map(large_files, views)):
             base = Base(*views)
@@ -40,8 +43,13 @@ class Adjacency:
     @property
     def nbytes(self) -> int:
         """How much memory the adjacency takes; a shared base counts for each version."""
+        return self.base.nbytes + self.patch_nbytes
+
+    @property
+    def patch_nbytes(self) -> int:
+        """How much memory it takes beside its base."""
         own = [item for item in list(self._kept.values()) if not isinstance(item, Neighbours | Incident)]
-        return self.base.nbytes + self._patch.nbytes + sum(item.nbytes for item in own)
+        return self._patch.nbytes + sum(item.nbytes for item in own)
 
     def neighbours(self, direction: Direction) -> Neighbours | PatchedNeighbours:
         """Return the distinct neighbours of each node, over edges in a direction."""

@@ -17,6 +17,8 @@ from omnigraph.execution.local.cache.table_view import Sized, TableView
 from omnigraph.execution.local.frame import NULL, Mask, Positions
 
 _Made = TypeVar("_Made", bound=Sized)
+Files = tuple[tuple[str, ...], ...]
+"""The files of fragments."""
 Kept = dict[tuple[str, Direction], Sized]
 """What was made for each direction."""
 
@@ -32,6 +34,14 @@ class Ends:
     def take(self, places: Positions | Mask) -> Ends:
         """Return some of the edges."""
         return Ends(self.sources[places], self.targets[places], self.edges[places])
+
+    def merge(self, others: Ends) -> Ends:
+        """Return these and other edges, by the positions of the edges."""
+        if len(others.edges) == 0:
+            return self
+        parts = ((self.sources, others.sources), (self.targets, others.targets), (self.edges, others.edges))
+        joined = Ends(*map(np.concatenate, parts))
+        return joined.take(np.argsort(joined.edges))
 
     def in_direction(self, direction: Direction) -> tuple[Positions, Positions, Positions]:
         """Return near ends, far ends and edges; in both directions a loop counts once."""
@@ -160,7 +170,7 @@ def _find_nodes(rows: TableView, column: str, nodes: TableView, edges: Positions
     return nodes.lookup("id").find_each(ids)
 
 
-def large_files(view: TableView) -> tuple[tuple[str, ...], ...]:
+def large_files(view: TableView) -> Files:
     """Return the files of the large fragments."""
     return view.runs[0].files if view.runs and view.runs[0].is_large else ()
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from omnigraph.compiler.ir.pattern import Direction
 from omnigraph.execution.local.cache.edge_base import Base, Ends, Incident, find_ends
-from omnigraph.execution.local.cache.lookup import Lookup
+from omnigraph.execution.local.cache.known_ends import KnownEnds, find_old, is_among
 from omnigraph.execution.local.cache.neighbours import Neighbours, list_places
 from omnigraph.execution.local.cache.table_view import TableView
 from omnigraph.execution.local.frame import NULL, Mask, Positions, distinct
@@ -76,6 +76,7 @@ class Patch:
     added: Ends
     moved_sources: MovedNodes
     moved_targets: MovedNodes
+    known: KnownEnds
 
     @property
     def is_empty(self) -> bool:
@@ -87,7 +88,7 @@ class Patch:
     def nbytes(self) -> int:
         """How much memory the differences take."""
         moved = 2 * (self.moved_sources.old.nbytes + self.moved_targets.old.nbytes)
-        return self.gone.nbytes + 3 * self.added.edges.nbytes + moved
+        return self.gone.nbytes + 3 * self.added.edges.nbytes + moved + self.known.nbytes
 
     def moves_by_side(self, direction: Direction) -> tuple[MovedNodes, MovedNodes]:
         """Return the moved nodes on the near and on the far side."""
@@ -96,18 +97,35 @@ class Patch:
         return self.moved_sources, self.moved_targets
 
     @staticmethod
-    def of(base: Base, rows: TableView, sources: TableView, targets: TableView) -> Patch:
-        """Compare a version with its base."""
+    def of(
+        base: Base, rows: TableView, sources: TableView, targets: TableView, older: Patch | None = None
+    ) -> Patch:
+        """Compare a version with its base; what `older` with this base has found is not looked for again."""
+        views = (rows, sources, targets)
+        known = older.known if older is not None and older.known.fits(views) else None
         dead = rows.deleted[: np.searchsorted(rows.deleted, base.rows)]
-        gone = dead[_is_among(dead, base.ends.edges)]
+        gone = dead[is_among(dead, base.ends.edges)]
         fresh = np.concatenate([base.loose, np.arange(base.rows, rows.rows, dtype=np.int64)])
-        fresh = fresh[~_is_among(fresh, rows.deleted)]
-        found = find_ends(rows, sources, targets, fresh)
+        fresh = fresh[~is_among(fresh, rows.deleted)]
+        if known is None:
+            found = find_ends(*views, fresh)
+        else:
+            stay = known.ends_in(*views)
+            found = stay.merge(find_ends(*views, fresh[~is_among(fresh, stay.edges)]))
         added = found.take((found.sources != NULL) & (found.targets != NULL))
-        moved = _find_moved(base.source_ids, sources, base.source_rows)
-        others = moved if sources is targets else _find_moved(base.target_ids, targets, base.target_rows)
-        known = Ends(moved.in_base(added.sources), others.in_base(added.targets), added.edges)
-        return Patch(gone, known, moved, others)
+        old = find_old(
+            base.source_ids, sources, base.source_rows, None if known is None else known.old_sources
+        )
+        moved = _find_moved(old, sources, base.source_rows)
+        others, old_targets = moved, old
+        if sources is not targets:
+            old_targets = find_old(
+                base.target_ids, targets, base.target_rows, None if known is None else known.old_targets
+            )
+            others = _find_moved(old_targets, targets, base.target_rows)
+        inside = Ends(moved.in_base(added.sources), others.in_base(added.targets), added.edges)
+        files = tuple(tuple(item.files for item in view.fragments) for view in views)
+        return Patch(gone, inside, moved, others, KnownEnds(files, found, old, old_targets))
 
     def neighbours(self, base: Base, direction: Direction, nodes: int) -> PatchedNeighbours:
         """Return the distinct neighbours of each of so many nodes."""
@@ -136,7 +154,7 @@ class Patch:
         changed = distinct(near, gone[0])
         known = changed[changed < whole.numbers.nodes]
         places, far_known, edges_known = whole.expand(known)
-        kept = ~_is_among(edges_known, self.gone)
+        kept = ~is_among(edges_known, self.gone)
         numbers = np.searchsorted(changed, np.concatenate([known[places[kept]], near]))
         lists = Incident.of(
             numbers,
@@ -301,21 +319,9 @@ def _gather(first: Positions, second: Positions, numbers: Positions) -> Position
     return found
 
 
-def _is_among(values: Positions, ascending: Positions) -> Mask:
-    """Return which values are in a sorted array."""
-    if len(ascending) == 0:
-        return np.zeros(len(values), dtype=bool)
-    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    return np.asarray(ascending[at] == values)
-
-
-def _find_moved(ids: Lookup, nodes: TableView, count: int) -> MovedNodes:
+def _find_moved(old: Positions, nodes: TableView, count: int) -> MovedNodes:
     """Find the nodes of the base whose row is now after the rows of the base."""
-    later = np.arange(count, nodes.rows, dtype=np.int64)
-    later = later[~_is_among(later, nodes.deleted)]
-    if len(later) == 0 or count == 0:
-        return MovedNodes(_NO_POSITIONS, _NO_POSITIONS)
-    old = ids.find_each(nodes.parted_column("id").take(later))
-    known = old != NULL
-    order = np.argsort(old[known])
-    return MovedNodes(old[known][order], later[known][order])
+    later = np.flatnonzero(old >= 0)
+    later = later[~is_among(later + count, nodes.deleted)]
+    order = np.argsort(old[later])
+    return MovedNodes(old[later][order], later[order] + count)

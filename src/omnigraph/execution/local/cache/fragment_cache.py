@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from omnigraph.base.cancellation import checkpoint
 from omnigraph.execution.local.frame import Positions
-from omnigraph.storage.tables.table import Fragment, Table
+from omnigraph.storage.format.fragments import Fragment
+from omnigraph.storage.tables.table import Table
 
 _MAX_TEXT_BYTES = 2**31 - 1
 """Bytes that a string array with 32-bit offsets can hold."""
@@ -139,7 +140,12 @@ class Parts:
             return self._read_column(name, number, run.fragments[0])
 
         def join() -> pa.Array:
-            return self._concatenate(name, [self._read_column(name, number, item) for item in run.fragments])
+            *before, last = run.fragments
+            most = self._older.parts.get((_RUN, number, run.files[:-1]))
+            if most is not None and self._has_all(most):
+                return self._concatenate(name, [most.made, self._read_column(name, number, last)])
+            found = [self._read_column(name, number, item) for item in before]
+            return self._concatenate(name, [*found, self._read_column(name, number, last)])
 
         place = (_RUN, number, run.files)
         known = place in self._parts

@@ -18,6 +18,9 @@ from omnigraph.graph.model.hashing import Hashes, hash_value, hash_values
 
 _ROWS_PER_HASHED_VALUE = 8
 """The hash table is used if there are at least so many rows for each value looked for."""
+_FEW_VALUES = 4
+"""So many values are looked for one by one, which costs less than calls of numpy and Arrow."""
+_NONE: Positions = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,9 @@ class Lookup:
 
     def find_each(self, values: pa.Array) -> Positions:
         """Return the position of each value, and -1 where there is none; for columns without duplicates."""
+        if len(values) <= _FEW_VALUES:
+            each = (self.find(value) if value is not None else _NONE for value in values.to_pylist())
+            return np.array([found[0] if len(found) else NULL for found in each], dtype=np.int64)
         if len(values) * _ROWS_PER_HASHED_VALUE > len(self._values):
             return self._find_all(values)
         hashes = _hash_in_chunks(values)

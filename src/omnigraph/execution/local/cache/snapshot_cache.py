@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from functools import cached_property
+from math import inf
 from typing import Any, TypeVar
 
 from omnigraph.base.cancellation import acquire_cancellable
@@ -15,6 +17,7 @@ from omnigraph.execution.local.cache.table_view import Sized, TableView
 from omnigraph.execution.local.cache.united_tables import UnitedTables
 from omnigraph.execution.plan.access import AvailableData
 from omnigraph.execution.plan.per_type import owners_of
+from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.indexes.indexes import IndexKind
 
@@ -23,7 +26,9 @@ _BYTES_PER_ROW = 64
 _MAX_VERSIONS = 16
 """The most versions of a table, or of its adjacency, that are kept."""
 _TRIMS_PER_MEASURE = 16
-"""How often all entries are measured, and not only those that were used since the last time."""
+"""How often entries are measured though there seems to be room: not all growth is told."""
+_MEASURES_OF_ALL = 16
+"""How often all of them are, and not only those that were used since the last time."""
 _Kept = TypeVar("_Kept", bound=Sized)
 
 
@@ -41,6 +46,12 @@ class Views(AvailableData):
     def catalog(self) -> Catalog:
         """The schema of the snapshot."""
         return self._snapshot.catalog
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """What is known of the data without reading it."""
+        rows = {table.key: table.rows for table in self._snapshot.tables}
+        return Statistics(self.catalog, rows, self._snapshot.distinct)
 
     def table(self, key: str) -> TableView:
         """Return one table."""
@@ -130,8 +141,10 @@ class Views(AvailableData):
         return found
 
     def _connect(self, edge: str, source: str, target: str, older: Adjacency | None) -> Adjacency:
-        self._memory.grew()
-        return Adjacency(self.table(edge), self.table(source), self.table(target), older)
+        made = Adjacency(self.table(edge), self.table(source), self.table(target), older)
+        is_shared = older is not None and made.base is older.base
+        self._memory.grew(made.patch_nbytes if is_shared else inf)
+        return made
 
 
 class Memory:
@@ -152,8 +165,15 @@ class Memory:
         self._used: set[str] = set()
         """The entries that were asked for since then."""
         self._trims = 0
+        self._measures = 0
         self._making: dict[str, threading.Lock] = {}
+        self._versions = Counter[str]()
+        """How many entries each subject has."""
         self._grown = False
+        self._growth: float = 0
+        """Bytes that were added since all was measured, at most."""
+        self._measured = 0
+        """Bytes that all entries took then."""
         self.changes = 0
         """How often something was added or evicted."""
         self._lock = threading.Lock()
@@ -173,8 +193,11 @@ class Memory:
                         self._subjects[name] = subject
                         self._newest[subject] = name
                         self._used.add(name)
+                        self._versions[subject] += 1
+                        if self._versions[subject] > _MAX_VERSIONS:
+                            self._remove_oldest(subject)
                         self._making.pop(name, None)
-                    self.grew()
+                    self.grew(0)
         assert isinstance(found, kind)
         return found
 
@@ -196,9 +219,10 @@ class Memory:
         with self._lock:
             return sum(item.nbytes for item in self._kept.values())
 
-    def grew(self) -> None:
-        """Note that an entry takes more memory than before."""
+    def grew(self, nbytes: float = inf) -> None:
+        """Note that an entry takes more memory than before, at most so many bytes more."""
         self._grown = True
+        self._growth += nbytes
         self.changes += 1
 
     def trim(self) -> bool:
@@ -207,6 +231,10 @@ class Memory:
             return False
         with self._lock:
             self._grown = False
+            self._trims += 1
+            fits = self._measured + self._growth <= self.capacity
+            if fits and self._trims % _TRIMS_PER_MEASURE:
+                return False
             gone = self._evict()
         self.changes += gone
         return gone
@@ -218,28 +246,44 @@ class Memory:
     def clear(self) -> None:
         """Remove all entries."""
         with self._lock:
-            for known in (self._kept, self._subjects, self._newest, self._sizes, self._used):
+            for known in (
+                self._kept,
+                self._subjects,
+                self._newest,
+                self._sizes,
+                self._used,
+                self._versions,
+            ):
                 known.clear()
+            self._measured, self._growth = 0, 0
             self.changes += 1
 
     def _evict(self) -> bool:
         self._measure()
         total, before = sum(self._sizes.values()), len(self._kept)
-        versions = Counter(self._subjects.values())
         for name in list(self._kept):
-            subject = self._subjects[name]
-            if total > self.capacity or versions[subject] > _MAX_VERSIONS:
-                total -= self._sizes.pop(name)
-                versions[subject] -= 1
-                del self._kept[name], self._subjects[name]
-        self._newest = {subject: name for subject, name in self._newest.items() if name in self._kept}
-        self._used.intersection_update(self._kept)
+            if total > self.capacity:
+                total -= self._sizes[name]
+                self._remove(name)
+        self._measured, self._growth = total, 0
         return len(self._kept) < before
+
+    def _remove_oldest(self, subject: str) -> None:
+        self._remove(next(name for name in self._kept if self._subjects[name] == subject))
+
+    def _remove(self, name: str) -> None:
+        del self._kept[name]
+        subject = self._subjects.pop(name)
+        self._versions[subject] -= 1
+        self._measured -= self._sizes.pop(name, 0)
+        self._used.discard(name)
+        if self._newest.get(subject) == name:
+            del self._newest[subject]
 
     def _measure(self) -> None:
         """Measure the entries that may have grown; all of them now and then, as a reader may hold one."""
-        self._trims += 1
-        every = self._trims % _TRIMS_PER_MEASURE == 0
+        self._measures += 1
+        every = self._measures % _MEASURES_OF_ALL == 0
         for name, item in self._kept.items():
             if every or name in self._used or name not in self._sizes:
                 self._sizes[name] = item.nbytes

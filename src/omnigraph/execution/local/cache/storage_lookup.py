@@ -17,6 +17,7 @@ from omnigraph.execution.local.frame import Positions
 from omnigraph.execution.plan.access import MAX_LOOKUPS
 from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.storage.filters import Filter, OneOf
+from omnigraph.storage.format.fragments import Fragment
 from omnigraph.storage.indexes.indexes import IndexKind
 from omnigraph.storage.numbers import unite
 from omnigraph.storage.rows.find_rows import (
@@ -28,7 +29,7 @@ from omnigraph.storage.rows.find_rows import (
     read_rows_of,
 )
 from omnigraph.storage.rows.search import DISTANCE, nearest, rows_to_look_at
-from omnigraph.storage.tables.table import Fragment, Table
+from omnigraph.storage.tables.table import Table
 
 _DISTANCE_ROUNDING = 1e-5
 """An upper bound for the rounding of a distance in single precision."""
@@ -41,6 +42,7 @@ _KEPT_ANSWERS = 8
 """The number of results that are kept with their columns."""
 _MAX_KNOWN_ROWS = 1 << 20
 """The most rows whose row ids are kept to read more columns."""
+_NO_ROWS = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64))
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,8 @@ class StorageLookup:
         self._table = table
         self._on_overused = on_overused
         self._rows = sum(fragment.rows for fragment in fragments)
-        starts = np.cumsum([0, *(fragment.rows for fragment in fragments)])
-        numbers = [fragment.number for fragment in fragments]
-        self._starts = np.zeros(max(numbers, default=0) + 1, dtype=np.int64)
-        self._starts[numbers] = starts[:-1]
-        self._known = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64))
+        self._fragments = fragments
+        self._known = _NO_ROWS
         self._found: tuple[Found, ...] = ()
         self.used = used
         """How often storage was asked."""
@@ -208,6 +207,15 @@ class StorageLookup:
     def _positions_of(self, addresses: npt.NDArray[np.uint64]) -> Positions:
         fragments = (addresses >> np.uint64(32)).astype(np.int64)
         return self._starts[fragments] + addresses.astype(np.uint32).astype(np.int64)
+
+    @cached_property
+    def _starts(self) -> Positions:
+        """The position of the first row of each fragment, by the number of the fragment."""
+        starts = np.cumsum([0, *(fragment.rows for fragment in self._fragments)])
+        numbers = [fragment.number for fragment in self._fragments]
+        found = np.zeros(max(numbers, default=0) + 1, dtype=np.int64)
+        found[numbers] = starts[:-1]
+        return found
 
     @cached_property
     def _all_row_ids(self) -> npt.NDArray[np.uint64]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -57,18 +59,18 @@ class TableView:
     """
 
     def __init__(
-        self, table: Table, older: TableView | None = None, grew: Callable[[], None] = lambda: None
+        self, table: Table, older: TableView | None = None, grew: Callable[[float], None] = lambda _: None
     ) -> None:
         """Take a table; what an older version has read from the same files is not read again.
 
-        `grew` is called when the view takes more memory.
+        `grew` is called when the view takes more memory, with how many bytes at most.
         """
         self._table = table
         self._grew = grew
         self.fragments = table.fragments()
         self.rows = sum(fragment.rows for fragment in self.fragments)
         used = 0 if older is None else older.stored.used
-        self.stored: StorageLookup = StorageLookup(table, self.fragments, grew, used)
+        self.stored: StorageLookup = StorageLookup(table, self.fragments, partial(grew, 0), used)
         self._parts: Parts = (
             older._hand_over(table) if older is not None else Parts(table, self.fragments, None)
         )
@@ -130,7 +132,7 @@ class TableView:
                     found = self._parts.whole(name, self._table.column_id(name))
                     self._columns[name] = found
                     self._part(name)
-                    self._grew()
+                    self._grew(found.nbytes)
         return found
 
     def parted_column(self, name: str) -> PartedColumn:
@@ -139,7 +141,7 @@ class TableView:
         if found is None:
             with acquire_cancellable(self._lock):
                 found = self._parted.get(name) or self._part(name)
-                self._grew()
+                self._grew(found.nbytes)
         return found
 
     def _part(self, name: str) -> PartedColumn:
@@ -158,7 +160,7 @@ class TableView:
             return
         with acquire_cancellable(self._lock):
             self._parts.read_ahead(missing)
-            self._grew()
+            self._grew(inf)
 
     def take(self, name: str, positions: Positions, nulls: bool) -> pa.Array:
         """Return a column of some rows; for rows that storage has found, nothing else is read."""
@@ -237,7 +239,7 @@ class TableView:
         """Note that all rows were scanned for an exact value of a column."""
         self._asked[name] += 1
         if self._asked[name] == _SEARCHES_BEFORE_HASHING:
-            self._grew()
+            self._grew(0)
 
     def lookup(self, name: str) -> Lookup:
         """Return the hash table of a column."""
@@ -305,7 +307,7 @@ class TableView:
                 found = self._derived.get((kind, name))
                 if found is None:
                     found = self._derived[kind, name] = make()
-                    self._grew()
+                    self._grew(found.nbytes)
         return cast(_Made, found)
 
     def _by_run(self, kind: str, name: str, make: Callable[[pa.Array], Any]) -> list[Any]:

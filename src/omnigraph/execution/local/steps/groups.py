@@ -12,9 +12,9 @@ from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Value
 from omnigraph.execution.group_values import compute_on_groups
 from omnigraph.execution.local.budget import QueryBudget
-from omnigraph.execution.local.cache.sizes import check_fits_one_array
 from omnigraph.execution.local.exact_sums import average_exactly, sum_exactly
 from omnigraph.execution.local.frame import NULL, Frame, Positions, combine_keys, sum_weights
+from omnigraph.execution.local.sizes import check_fits_one_array
 from omnigraph.execution.local.sorting import distinct_rows, lexical_order
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.used_variables import counts_rows

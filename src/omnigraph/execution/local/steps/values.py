@@ -33,12 +33,12 @@ from omnigraph.compiler.ir.values import (
 )
 from omnigraph.execution.conditions import value_array
 from omnigraph.execution.local.cache.ranks import Ranks, rank, rank_entities
-from omnigraph.execution.local.cache.sizes import column_bytes, constant_bytes
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.cache.table_view import TableView
 from omnigraph.execution.local.cache.united_tables import StoredValue, UnitedTables, column_of
 from omnigraph.execution.local.frame import NULL, Frame, Positions
 from omnigraph.execution.local.paths.found import FoundPaths
+from omnigraph.execution.local.sizes import column_bytes, constant_bytes
 from omnigraph.execution.search.text import Scores, match_words
 from omnigraph.execution.search.vectors import Vectors
 from omnigraph.graph.model.arrow_values import to_arrow
