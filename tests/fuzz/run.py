@@ -1,15 +1,17 @@
-"""Fuzz one target, guided by coverage: `python tests/fuzz/run.py record -max_total_time=60`.
+"""Fuzz targets, guided by coverage: `python tests/fuzz/run.py record,ref -max_total_time=60`.
 
-What follows the target's name goes to libFuzzer. With `--keep`, inputs that reach something new are kept in
-`corpus/<target>`.
+They run one after another, each in a fork. What follows their names goes to libFuzzer. With `--keep`, inputs
+that reach something new are kept in `corpus/<target>`.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NoReturn
 
 import atheris
 
@@ -21,8 +23,18 @@ with atheris.instrument_imports(include=["omnigraph"]):
 
 
 def main() -> None:
-    """Run libFuzzer on a target."""
-    name, *options = sys.argv[1:]
+    """Run libFuzzer on each target that is named, until it finds something in one."""
+    names, *options = sys.argv[1:]
+    for name in names.split(","):
+        child = os.fork()
+        if child == 0:
+            fuzz(name, options)
+        if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            sys.exit(f"{name}: libFuzzer ended with {code}")
+
+
+def fuzz(name: str, options: list[str]) -> NoReturn:
+    """Run libFuzzer on a target; the process ends with it."""
     target = TARGETS[name]
 
     def read(data: bytes) -> None:
@@ -45,6 +57,7 @@ def main() -> None:
         else:
             atheris.Setup(given, read)
         atheris.Fuzz()
+    os._exit(1)  # libFuzzer has ended the process, with its own code
 
 
 main()
