@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import sys
@@ -73,6 +74,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _ByFile:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let what is long start first."""
     items.sort(key=lambda item: _LONG.index(name) if (name := _folder(item)) in _LONG else len(_LONG))
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage pass over what was imported and collected: it lives as long as the run."""
+    gc.collect()
+    gc.freeze()
 
 
 def _folder(item: pytest.Item) -> str:

@@ -28,7 +28,13 @@ from omnigraph.storage.objects import open_store
 
 _SPAWN = multiprocessing.get_context("spawn")
 _FORKS = multiprocessing.get_context("forkserver")
-_LOADED = ["jepsen.driver", "jepsen.workloads", "omnigraph.sdk.opening", "obstore"]
+_LOADED = [
+    "jepsen.driver",
+    "jepsen.workloads",
+    "omnigraph.sdk.opening",
+    "obstore",
+    "support.frozen_memory",
+]
 """What the server that forks clients has loaded and never used: a killed client is replaced at once."""
 _ENDING_SECONDS = 120.0
 """How long a client may take to end once it is told to: no operation waits longer than that."""

@@ -13,7 +13,13 @@ from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from unittest import mock
 
-_LOADED = ["pytest", "support.graph_tasks", "support.object_workers", "omnigraph.sdk.opening"]
+_LOADED = [
+    "pytest",
+    "support.graph_tasks",
+    "support.object_workers",
+    "omnigraph.sdk.opening",
+    "support.frozen_memory",
+]
 _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",  # it starts its threads when it is loaded
     "PYTHONWARNINGS": "ignore:lance is not fork-safe",
