@@ -3,8 +3,8 @@
 .PHONY: help setup demo quick test serve bench lint integrations wheel docs audit sbom lock page clean
 
 PYTHON ?= python3
-# As many as CI has cores: more of them only wait for each other.
-WORKERS ?= 2
+# Twice as many as CI has cores: on average a test uses half a core, and waits for Java, processes or time.
+WORKERS ?= 4
 BIN := .venv/bin
 STAMP := .venv/.ready
 
@@ -35,8 +35,7 @@ test: $(STAMP) lint  ## run every test
 lint: $(STAMP)  ## style, types and the direction of imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/mypy & types=$$!; $(BIN)/lint-imports --no-cache; imports=$$?; wait $$types && exit $$imports
 
 bench: $(STAMP)  ## measure for at most 20 minutes and write dist/benchmarks/report.md, with plots
 	@$(BIN)/python benchmarks/_report.py
