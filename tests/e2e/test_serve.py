@@ -18,7 +18,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.server.run import _bind
-from support.served import TOKENS, running_server
+from support.served import TOKENS, Served, running_server
 
 SCHEMA = "node Person { name: String @key }"
 ADD = "query q($n: String) { insert Person { name: $n } }"
@@ -82,11 +82,7 @@ def test_a_worker_that_is_killed_loses_no_acknowledged_write(tmp_path: Path) -> 
     with running_server(tmp_path, str(tmp_path / "people"), workers=2) as server:
         graph = og.open(server.url("people"), token=TOKENS["act-ada"])
         told = [graph.mutate(ADD, {"n": f"before{number}"}).commit_id for number in range(5)]
-        workers = [
-            child
-            for child in psutil.Process(server.process.pid).children()
-            if "spawn_main" in " ".join(child.cmdline())
-        ]
+        workers = _workers(server)
         assert len(workers) == 2
         os.kill(workers[0].pid, signal.SIGKILL)
         deadline = time.monotonic() + 60
@@ -102,6 +98,25 @@ def test_a_worker_that_is_killed_loses_no_acknowledged_write(tmp_path: Path) -> 
     stored = og.open(tmp_path / "people")
     assert {commit.id for commit in stored.commits.list()} >= set(told)
     assert stored.query("query q() { match { $p: Person } return { count($p) as n } }").scalar() == 10
+
+
+@pytest.mark.long
+def test_a_worker_that_hangs_does_not_keep_the_server_from_stopping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    og.init(tmp_path / "people", SCHEMA)
+    monkeypatch.setenv("OMNIGRAPH_SERVER_STOP_SECONDS", "1")
+    monkeypatch.setenv("OMNIGRAPH_SERVER_EXIT_SECONDS", "1")
+    with running_server(tmp_path, str(tmp_path / "people"), workers=2) as server:
+        httpx.get(f"http://{server.address}/readyz", timeout=60)
+        hanging = _workers(server)[0]
+        hanging.suspend()
+        try:
+            assert server.stop() == 0
+            assert not hanging.is_running()
+        finally:
+            if hanging.is_running():
+                hanging.kill()
 
 
 @pytest.mark.long
@@ -148,3 +163,8 @@ def test_answers_are_sent_at_once_and_do_not_wait_for_acknowledgements() -> None
         accepted, _ = listening.accept()
         with accepted:
             assert accepted.proto == socket.IPPROTO_TCP
+
+
+def _workers(server: Served) -> list[psutil.Process]:
+    children = psutil.Process(server.process.pid).children()
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]

@@ -37,6 +37,9 @@ class RequestLimits:
     stop_seconds: float = _limit(
         30.0, "how long a worker finishes what runs when it is told to stop", "SERVER_STOP_SECONDS"
     )
+    exit_seconds: float = _limit(
+        15.0, "how long it may take after that to end its jobs and itself", "SERVER_EXIT_SECONDS"
+    )
     threads: int = _limit(32, "reads, and writes, that run at once; others wait", "SERVER_THREADS")
     streams: int = _limit(64, "answers that are streamed at once", "SERVER_STREAMS")
     jobs: int = _limit(1, "jobs that a worker runs at once", "SERVER_JOBS")

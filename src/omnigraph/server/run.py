@@ -17,7 +17,6 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.supervisors import Multiprocess
 
 from omnigraph.base.errors import BadInput, Unavailable
 from omnigraph.base.plain import from_plain, to_plain
@@ -33,14 +32,13 @@ from omnigraph.server.observe.logs import set_up_logs
 from omnigraph.server.observe.traces import find_traces
 from omnigraph.server.policies import ServerPolicies, read_policies
 from omnigraph.server.revisions.of_cluster import check_cluster
+from omnigraph.server.supervision import Supervisor
 from omnigraph.server.webhooks.config import Webhook, read_webhooks
 
 _REQUEST = "OMNIGRAPH_SERVER_REQUEST"
 """The variable in which a process gives its workers what they are to serve."""
 _BACKLOG_CONNECTIONS = 2_048
 _HEALTH_SECONDS = 60
-_EXIT_SECONDS = 15.0
-"""How long after the time for what runs a worker is still given to end its jobs and itself."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +114,8 @@ def _run(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
     if request.workers > 1:
-        Multiprocess(config, sockets=[sock]).run()
+        set_up_logs()
+        Supervisor(config, [sock], limits.stop_seconds + limits.exit_seconds).run()
     else:
         server.run(sockets=[sock])
     if not server.started and request.workers == 1:
@@ -147,7 +146,7 @@ def build_app() -> FastAPI:
             agents_read_only=request.agents_read_only,
         )
     )
-    _stop_in_time(app, limits.stop_seconds)
+    _stop_in_time(app, limits.stop_seconds + limits.exit_seconds)
     _end_with_parent()
     return app
 
@@ -194,7 +193,7 @@ def _stop_in_time(app: FastAPI, seconds: float) -> None:
         def stop(given: int, frame: FrameType | None, before: Any = before) -> None:
             app.state.stopping.set()
             app.state.jobs.stop()
-            last = threading.Timer(seconds + _EXIT_SECONDS, os._exit, (0,))
+            last = threading.Timer(seconds, os._exit, (0,))
             last.daemon = True
             last.start()
             if callable(before):
