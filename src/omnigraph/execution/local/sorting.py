@@ -13,6 +13,7 @@ from omnigraph.base import cancellation as checkpoints
 from omnigraph.base.cancellation import checkpoint, chunks, is_watched
 
 Positions = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 _SAMPLES_PER_PIECE = 32
 """Sampled values for each piece, to find borders between pieces of about equal size."""
@@ -133,3 +134,11 @@ def _group_by_piece(numbers: npt.NDArray[np.int32], pieces: int) -> tuple[Positi
         order[np.arange(len(here)) + np.repeat(shifts, counts)] = here + part.start
         free += counts
     return order, ends.tolist()
+
+
+def is_among(values: Positions, ascending: Positions) -> Mask:
+    """Return which values are in a sorted array."""
+    if len(ascending) == 0:
+        return np.zeros(len(values), dtype=bool)
+    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.asarray(ascending[at] == values)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _VARINT, _FIXED_64, _COUNTED, _FIXED_32 = 0, 1, 2, 5
+_LONG = 0x80
+"""A byte of a number with this bit is followed by another."""
 _FIXED_SIZES = {_FIXED_64: 8, _FIXED_32: 4}
 
 
@@ -23,7 +25,7 @@ def fields(message: bytes) -> Iterator[ProtobufField]:
     while at < end:
         begun = at
         # Nearly all numbers are small: a call for each would take most of the time.
-        tag, at = (message[at], at + 1) if message[at] < 0x80 else _varint(message, at)
+        tag, at = (message[at], at + 1) if message[at] < _LONG else _varint(message, at)
         kind, value = tag & 7, 0
         if kind == _VARINT:
             value, at = _varint(message, at)
@@ -45,7 +47,7 @@ def read_counted(message: bytes, number: int) -> list[bytes]:
     """Return the values of one field of a message, which have a length; as `fields`, and quicker."""
     found, at, end = list[bytes](), 0, len(message)
     while at < end:
-        tag, at = (message[at], at + 1) if message[at] < 0x80 else _varint(message, at)
+        tag, at = (message[at], at + 1) if message[at] < _LONG else _varint(message, at)
         kind = tag & 7
         if kind == _COUNTED:
             size, at = _varint(message, at)
@@ -64,12 +66,14 @@ def read_counted(message: bytes, number: int) -> list[bytes]:
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
+    if at < len(message) and message[at] < _LONG:
+        return message[at], at + 1
     value = shift = 0
     while at < len(message):
         byte = message[at]
         at += 1
         value |= (byte & 0x7F) << shift
-        if byte < 0x80:
+        if byte < _LONG:
             return value, at
         shift += 7
     raise ValueError("a number goes beyond its message")

@@ -13,6 +13,7 @@ from omnigraph.execution.local.cache.parted_column import PartedColumn
 from omnigraph.graph.model.hashing import hash_values
 
 TEXTS = st.lists(st.one_of(st.none(), st.text(max_size=30)), max_size=40)
+NONE = np.empty(0, dtype=np.int64)
 NUMBERS = st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), max_size=40)
 
 
@@ -29,9 +30,10 @@ def test_every_integer_is_found_where_it_stands(values: list[int | None]) -> Non
 
 def test_deleted_rows_are_not_found() -> None:
     column = pa.array(["a", "b", "a"])
-    index = Lookup(PartedColumn.of([column]), [HashTable.of(column)], np.array([False, True, True]))
+    index = Lookup(PartedColumn.of([column]), [HashTable.of(column)], np.array([0]))
     assert index.find("a").tolist() == [2]
     assert index.find_each(pa.array(["a", "c", "b"])).tolist() == [2, -1, 1]
+    assert index.find_each(pa.array(["a", "c", "b", None, "c", "c"])).tolist() == [2, -1, 1, -1, -1, -1]
 
 
 def test_values_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,15 +41,16 @@ def test_values_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(f"{module}.hash_values", lambda values: np.zeros(len(values), dtype=np.uint64))
     monkeypatch.setattr(f"{module}.hash_value", lambda _: 0)
     column = pa.array([f"v{at}" for at in range(100)])
-    index = Lookup(PartedColumn.of([column]), [HashTable.of(column)], None)
+    index = Lookup(PartedColumn.of([column]), [HashTable.of(column)], NONE)
     assert index.find("v7").tolist() == [7]
     assert index.find_each(pa.array(["v9", "no", "v0"])).tolist() == [9, -1, 0]
+    assert index.find_each(pa.array(["v9", "no", "v0", "v1", "v2"])).tolist() == [9, -1, 0, 1, 2]
 
 
 def _check(column: pa.Array, values: list[object]) -> None:
     half = len(values) // 2
     tables = [HashTable.of(column.slice(0, half)), HashTable.of(column.slice(half))]
-    index = Lookup(PartedColumn.of([column.slice(0, half), column.slice(half)]), tables, None)
+    index = Lookup(PartedColumn.of([column.slice(0, half), column.slice(half)]), tables, NONE)
     for value in {value for value in values if value is not None}:
         assert index.find(value).tolist() == [at for at, other in enumerate(values) if other == value]
     assert len(hash_values(column)) == len(values)

@@ -182,9 +182,9 @@ def _large_rows(view: TableView) -> int:
 def _make_id_lookup(nodes: TableView, count: int) -> Lookup:
     """Return a look-up of the ids of the first `count` nodes as they are now."""
     parts = nodes.parted_column("id").parts[: 1 if count else 0]
-    live = None if nodes.live is None else nodes.live[:count]
+    deleted = nodes.deleted[: np.searchsorted(nodes.deleted, count)]
     return Lookup(
-        PartedColumn.of(parts or [pa.nulls(0, pa.string())]), nodes.hash_tables("id")[: len(parts)], live
+        PartedColumn.of(parts or [pa.nulls(0, pa.string())]), nodes.hash_tables("id")[: len(parts)], deleted
     )
 
 

@@ -14,10 +14,11 @@ import numpy as np
 
 from omnigraph.compiler.ir.pattern import Direction
 from omnigraph.execution.local.cache.edge_base import Base, Ends, Incident, find_ends
-from omnigraph.execution.local.cache.known_ends import KnownEnds, find_old, is_among
+from omnigraph.execution.local.cache.known_ends import KnownEnds, find_old
 from omnigraph.execution.local.cache.neighbours import Neighbours, list_places
 from omnigraph.execution.local.cache.table_view import TableView
 from omnigraph.execution.local.frame import NULL, Mask, Positions, distinct
+from omnigraph.execution.local.sorting import is_among
 
 _NO_POSITIONS: Positions = np.empty(0, dtype=np.int64)
 _MAX_SEARCHED_NODES = 1 << 14

@@ -9,7 +9,8 @@ import numpy as np
 from omnigraph.execution.local.cache.edge_base import Ends, Files
 from omnigraph.execution.local.cache.lookup import Lookup
 from omnigraph.execution.local.cache.table_view import TableView
-from omnigraph.execution.local.frame import NULL, Mask, Positions
+from omnigraph.execution.local.frame import NULL, Positions
+from omnigraph.execution.local.sorting import is_among
 
 _UNKNOWN = -2
 
@@ -59,11 +60,3 @@ def find_old(ids: Lookup, nodes: TableView, count: int, known: Positions | None)
     if len(later):
         old[later - count] = ids.find_each(nodes.parted_column("id").take(later))
     return old
-
-
-def is_among(values: Positions, ascending: Positions) -> Mask:
-    """Return which values are in a sorted array."""
-    if len(ascending) == 0:
-        return np.zeros(len(values), dtype=bool)
-    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    return np.asarray(ascending[at] == values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from omnigraph.base import cancellation as checkpoints
 from omnigraph.base.cancellation import checkpoint, chunks
 from omnigraph.execution.local.cache.parted_column import PartedColumn
 from omnigraph.execution.local.frame import NULL, Mask, Positions
-from omnigraph.execution.local.sorting import order_of
+from omnigraph.execution.local.sorting import is_among, order_of
 from omnigraph.graph.model.hashing import Hashes, hash_value, hash_values
 
 _ROWS_PER_HASHED_VALUE = 8
@@ -73,12 +74,12 @@ class HashTable:
 class Lookup:
     """Positions by value, for strings and integers. NULL and deleted rows are never found."""
 
-    def __init__(self, values: PartedColumn, tables: list[HashTable], live: Mask | None) -> None:
-        """Take a column, the hash tables of its runs, and which rows are not deleted."""
+    def __init__(self, values: PartedColumn, tables: list[HashTable], deleted: Positions) -> None:
+        """Take a column, the hash tables of its runs, and the sorted positions of deleted rows."""
         self._values = values
         self._tables = tables
-        self._starts = np.cumsum([0, *(table.size for table in tables)]).tolist()
-        self._live = live
+        self._starts = tuple(accumulate((table.size for table in tables[:-1]), initial=0))
+        self._deleted = deleted
 
     @property
     def nbytes(self) -> int:
@@ -94,11 +95,13 @@ class Lookup:
             for start, table in zip(self._starts, self._tables, strict=False)
             for row in table.find(hashed)
         ]
-        live = self._live
-        return np.array(
-            [at for at in found if (live is None or live[at]) and self._values.value(at) == value],
-            dtype=np.int64,
-        )
+        there = [at for at in found if self._values.value(at) == value and not self._is_deleted(at)]
+        return np.array(there, dtype=np.int64)
+
+    def _is_deleted(self, position: int) -> bool:
+        deleted = self._deleted
+        at = int(deleted.searchsorted(position))
+        return at < len(deleted) and bool(deleted[at] == position)
 
     def find_each(self, values: pa.Array) -> Positions:
         """Return the position of each value, and -1 where there is none; for columns without duplicates."""
@@ -122,8 +125,11 @@ class Lookup:
         found = np.full(len(values), NULL, dtype=np.int64)
         for column, start in zip(self._values.parts, self._values.starts, strict=True):
             alive = column
-            if self._live is not None:
-                alive = pc.if_else(pa.array(self._live[start : start + len(column)]), column, None)
+            first, last = self._deleted.searchsorted([start, start + len(column)])
+            if last > first:
+                live = np.ones(len(column), dtype=bool)
+                live[self._deleted[first:last] - start] = False
+                alive = pc.if_else(pa.array(live), column, None)
             for part in chunks(len(values), max(checkpoints.CHUNK_ROWS, len(column))):
                 places = pc.index_in(values[part], value_set=alive, skip_nulls=True).fill_null(NULL)
                 at = np.asarray(places.to_numpy(zero_copy_only=False), dtype=np.int64)
@@ -133,8 +139,8 @@ class Lookup:
     def _confirm(self, values: pa.Array, places: Positions, positions: Positions) -> Mask:
         """Return whether the value at each place is that at its position, in a row that is not deleted."""
         stored, asked = self._values.take(positions), values.take(pa.array(places))
-        same = np.asarray(pc.fill_null(pc.equal(stored, asked), False).to_numpy(zero_copy_only=False))
-        return same if self._live is None else same & self._live[positions]
+        same: Mask = np.asarray(pc.fill_null(pc.equal(stored, asked), False).to_numpy(zero_copy_only=False))
+        return same & ~is_among(positions, self._deleted)
 
 
 def _hash_in_chunks(values: pa.Array) -> Hashes:

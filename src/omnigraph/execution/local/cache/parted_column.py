@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +22,8 @@ class PartedColumn:
     @staticmethod
     def of(parts: Sequence[pa.Array]) -> PartedColumn:
         """Join arrays of one type, at least one."""
-        starts = np.cumsum([0, *(len(part) for part in parts)]).tolist()
-        return PartedColumn(tuple(parts), tuple(starts[:-1]))
+        starts = accumulate((len(part) for part in parts[:-1]), initial=0)
+        return PartedColumn(tuple(parts), tuple(starts))
 
     def __len__(self) -> int:
         return self.starts[-1] + len(self.parts[-1])

@@ -244,7 +244,7 @@ class TableView:
     def lookup(self, name: str) -> Lookup:
         """Return the hash table of a column."""
         return self._derive(
-            "lookup", name, lambda: Lookup(self.parted_column(name), self.hash_tables(name), self.live)
+            "lookup", name, lambda: Lookup(self.parted_column(name), self.hash_tables(name), self.deleted)
         )
 
     def hash_tables(self, name: str) -> list[HashTable]:
