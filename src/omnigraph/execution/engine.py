@@ -22,6 +22,9 @@ class Engine(StrEnum):
     SPARK = "spark"
 
 
+_ENGINES = {engine.value: engine for engine in Engine}
+
+
 @dataclass(frozen=True, slots=True)
 class EngineChoice:
     """The engine that runs an operation, and the reason in plain words."""
@@ -67,12 +70,10 @@ class Availability:
 
 def check_engine(wanted: str) -> Engine:
     """Return the engine that a caller asks for; refuse an unknown name."""
-    try:
-        return Engine(wanted)
-    except ValueError:
-        raise BadInput(
-            f"engine {wanted!r} does not exist: use 'auto', 'local' or 'spark'", engine=wanted
-        ) from None
+    found = _ENGINES.get(wanted) if isinstance(wanted, str) else None
+    if found is None:
+        raise BadInput(f"engine {wanted!r} does not exist: use 'auto', 'local' or 'spark'", engine=wanted)
+    return found
 
 
 def choose_engine(

@@ -78,10 +78,11 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class _PreparedRead:
-    """A query with its parameters, and its plan."""
+    """A query with its parameters, its plan, and what it reads."""
 
     bound: ReadQuery
     plan: ReadPlan
+    views: Views
 
 
 class Reader:
@@ -98,14 +99,13 @@ class Reader:
         """Return the result of a read."""
         budget = self._budget(request)
         ready = self._prepare(snapshot, request, budget)
-        choice = self._choose_engine(request, ready.plan)
-        if self._bulk is not None and choice.is_spark:
-            found = self._bulk.read(ready.bound, ready.plan, snapshot, self._views(snapshot), budget)
+        if self._is_for_spark(request, ready.plan) and self._bulk is not None:
+            found = self._bulk.read(ready.bound, ready.plan, snapshot, ready.views, budget)
             self._trim()
             return found
         try:
             with budget.enforce():
-                columns = run_read(ready.bound, ready.plan, self._views(snapshot), budget)
+                columns = run_read(ready.bound, ready.plan, ready.views, budget)
             budget.check()
         finally:
             self._trim()
@@ -135,7 +135,7 @@ class Reader:
         ready = self._prepare(snapshot, request, budget)
         try:
             with budget.enforce():
-                pieces = stream_read(ready.bound, ready.plan, self._views(snapshot), budget, batch_rows)
+                pieces = stream_read(ready.bound, ready.plan, ready.views, budget, batch_rows)
         finally:
             self._trim()
         batches = self._batches(ready.bound, pieces, batch_rows, budget)
@@ -147,19 +147,17 @@ class Reader:
         ready = self._prepare(snapshot, request, budget, decode=analyze, renew=True)
         trace = None
         if analyze:
-            trace = Trace(self._views(snapshot).read_so_far)
+            trace = Trace(ready.views.read_so_far)
             with telemetry.measure() as counts:
                 began = clock.current().monotonic()
-                views = self._views(snapshot)
                 try:
                     with budget.enforce():
-                        columns = run_read(ready.bound, ready.plan, views, budget, trace)
+                        columns = run_read(ready.bound, ready.plan, ready.views, budget, trace)
                     budget.check()
                 finally:
                     self._trim()
                 trace.finish(clock.current().monotonic() - began, len(columns[0]), counts.as_dict())
-        known = self._views(snapshot).statistics
-        return explain(ready.plan, trace, known, self._choose_engine(request, ready.plan))
+        return explain(ready.plan, trace, ready.views.statistics, self._choose_engine(request, ready.plan))
 
     @property
     def cached_bytes(self) -> int:
@@ -176,19 +174,19 @@ class Reader:
         return choose_engine(request.engine, lambda: self._estimate(plan), spark)
 
     def _estimate(self, plan: ReadPlan) -> Estimate | EngineChoice:
-        found: list[Estimate | EngineChoice] = [self._estimate(before) for before in plan.sources]
-        estimates = [item for item in found if isinstance(item, Estimate)]
-        if plan.duplicates is not Duplicates.KEPT:
-            # The number of assignments then says little about the work.
-            choice = EngineChoice(Engine.LOCAL, "equal rows are merged")
-        elif plan.query.limit is not None:
-            choice = EngineChoice(Engine.LOCAL, "the result is limited")
-        else:
-            rows = max((step.rows for step in plan.block.steps), default=0.0)
-            estimates.append(
-                Estimate("the largest step is expected to have", rows, "row", self._settings.spark_query_rows)
-            )
-        return max(estimates, key=lambda item: item.amount or 0.0) if estimates else choice
+        if plan.largest is None:
+            is_merged = plan.duplicates is not Duplicates.KEPT
+            why = "equal rows are merged" if is_merged else "the result is limited"
+            return EngineChoice(Engine.LOCAL, why)
+        limit = self._settings.spark_query_rows
+        return Estimate("the largest step is expected to have", plan.largest, "row", limit)
+
+    def _is_for_spark(self, request: ReadRequest, plan: ReadPlan) -> bool:
+        """Return whether Spark is to run a read; of a small one nothing else is asked."""
+        is_small = plan.largest is None or plan.largest < self._settings.spark_query_rows
+        if request.engine == Engine.LOCAL or (is_small and request.engine == Engine.AUTO):
+            return False
+        return self._choose_engine(request, plan).is_spark
 
     def _trim(self) -> None:
         """Evict cached arrays beyond the memory limit."""
@@ -198,7 +196,8 @@ class Reader:
     def _views(self, snapshot: Snapshot) -> Views:
         """Return the views of a commit, the same for reads that follow each other."""
         name = snapshot.view_id
-        return self._recent.get(name) or self._recent.setdefault(name, Views(snapshot, self._memory))
+        found = self._recent.get(name)
+        return self._recent.setdefault(name, Views(snapshot, self._memory)) if found is None else found
 
     def _prepare(
         self,
@@ -213,20 +212,22 @@ class Reader:
         plan = self._plans.get(
             query,
             request.optimise,
-            snapshot.view_id,
+            views.name,
             views.changes,
             lambda: views.statistics,
             views,
             renew,
         )
         if not decode:
-            return _PreparedRead(plan.query, plan)
+            return _PreparedRead(plan.query, plan, views)
         declared = [(item.name, item.type) for item in query.parameters]
         now = clock.current().now_us() // 1000
         bound = bind_read(plan.query, decode_params(request.params, declared), now)
         if plan.has_patterns:
             check_patterns(bound)
-        return _PreparedRead(embed_query(bound, snapshot.embedder, budget) if plan.measures else bound, plan)
+        if plan.measures:
+            bound = embed_query(bound, snapshot.embedder, budget)
+        return _PreparedRead(bound, plan, views)
 
     def _batches(
         self, query: ReadQuery, pieces: Iterator[list[pa.Array]], rows: int, budget: QueryBudget

@@ -63,12 +63,12 @@ class Snapshot:
     @property
     def commit_id(self) -> str:
         """The commit that this is a view of."""
-        return self.record.commit
+        return self._record.commit
 
     @property
     def version(self) -> int:
         """The commit's number on its branch."""
-        return self.record.seq
+        return self._record.seq
 
     @property
     def record(self) -> CommitRecord:
@@ -105,7 +105,7 @@ class Snapshot:
     @property
     def catalog(self) -> Catalog:
         """The compiled schema at this commit."""
-        return self.core.catalog_at(self.record)
+        return self.core.catalog_at(self._record)
 
     @property
     def schema_source(self) -> str:
@@ -148,18 +148,18 @@ class Snapshot:
     @cached_property
     def sight(self) -> str:
         """A hash of what its reader sees; empty when that is everything."""
-        rules = self.core.rules_at(self.record)
+        rules = self.core.rules_at(self._record)
         return "" if rules is None else rules.digest
 
     @property
     def sees_all(self) -> bool:
         """Whether its reader sees everything."""
-        return not self.sight
+        return self.core.sight is None or not self.sight
 
-    @cached_property
+    @property
     def view_id(self) -> str:
         """What tells this view from those of other commits, and of those who see other things of this one."""
-        return self.commit_id if self.sees_all else f"{self.commit_id}?{self.sight}"
+        return self._record.commit if self.sees_all else f"{self._record.commit}?{self.sight}"
 
     def __repr__(self) -> str:
         return f"Snapshot(branch={self.branch!r}, version={self.version}, commit={self.commit_id})"

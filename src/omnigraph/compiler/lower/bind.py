@@ -63,15 +63,11 @@ def bind_read(query: queries.ReadQuery, params: Mapping[str, PlainValue], now: i
         columns=query.columns,
         reads=query.reads,
         having=None if query.having is None else binder.condition(query.having),
-        source=_bind_source(query.source, params, now),
+        source=None if query.source is None else _bind_source(query.source, params, now),
     )
 
 
-def _bind_source(
-    source: queries.Source | None, params: Mapping[str, PlainValue], now: int
-) -> queries.Source | None:
-    if source is None:
-        return None
+def _bind_source(source: queries.Source, params: Mapping[str, PlainValue], now: int) -> queries.Source:
     return replace(source, reads=tuple(bind_read(item, params, now) for item in source.reads))
 
 

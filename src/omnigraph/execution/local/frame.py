@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,9 +49,9 @@ class Frame:
         together = weights if self.weights is None else multiply_weights(self.weights, weights)
         return Frame(self.rows, self.columns, together).keep(together > 0)
 
-    def keep_columns(self, slots: Collection[int]) -> Frame:
+    def keep_columns(self, slots: Set[int]) -> Frame:
         """Return the rows with only these columns."""
-        if len(slots) >= len(self.columns) and all(slot in slots for slot in self.columns):
+        if self.columns.keys() <= slots:
             return self
         return Frame(
             self.rows, {slot: column for slot, column in self.columns.items() if slot in slots}, self.weights

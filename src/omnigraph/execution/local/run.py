@@ -22,6 +22,8 @@ from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.plan.nodes import ReadPlan
 from omnigraph.execution.plan.used_variables import own_parts_of
 
+_NOTHING_BEFORE = FirstRows()
+
 
 def run_read(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None = None
@@ -48,7 +50,7 @@ def run_searches(
 ) -> tuple[Values, dict[int, Positions]]:
     """Return the values of a query with its rank fusions, and the nodes that its ranking chose."""
     ranks_matches = any(rank.among is not None for rank in plan.rankings)
-    beginning = _begin(query, plan, views, budget, None) if ranks_matches else FirstRows()
+    beginning = _begin(query, plan, views, budget, None) if ranks_matches else _NOTHING_BEFORE
     return _search(query, plan, views, budget, None, beginning)
 
 
@@ -88,7 +90,7 @@ def _begin(
 ) -> FirstRows:
     """Run the stage before a query, or the parts of its union."""
     if query.source is None:
-        return FirstRows()
+        return _NOTHING_BEFORE
     parts = []
     for number, (read, planned) in enumerate(zip(query.source.reads, plan.sources, strict=True)):
         began = trace.start() if trace else None

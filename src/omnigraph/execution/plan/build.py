@@ -80,7 +80,22 @@ def _plan(query: ReadQuery, statistics: Statistics, optimise: bool) -> ReadPlan:
     rows = _estimate_result(query, block.steps[-1].rows if block.steps else first, statistics)
     weighs = any(step.shortest and step.shortest.weight for step in own_parts_of(query, Traverse))
     weighs = weighs or any(item.weighs for item in sources)
-    return ReadPlan(query, block, duplicates, optimise, rankings, measures, patterns, weighs, sources, rows)
+    sizes = [item.largest for item in sources if item.largest is not None]
+    if duplicates is Duplicates.KEPT and query.limit is None:
+        sizes.append(max((step.rows for step in block.steps), default=0.0))
+    return ReadPlan(
+        query,
+        block,
+        duplicates,
+        optimise,
+        rankings,
+        measures,
+        patterns,
+        weighs,
+        sources,
+        rows,
+        max(sizes, default=None),
+    )
 
 
 def _estimate_result(query: ReadQuery, rows: float, statistics: Statistics) -> float:

@@ -197,6 +197,8 @@ class ReadPlan:
     """The plans of the reads whose rows it begins with."""
     rows: float = 1.0
     """The estimated rows of the result."""
+    largest: float | None = None
+    """The estimated rows of the largest step; None where they say little about the work."""
 
     @property
     def searches(self) -> bool:

@@ -88,20 +88,19 @@ class Lookup:
 
     def find(self, value: str | int) -> Positions:
         """Return all positions of a value, in order."""
-        hashed = hash_value(value)
+        hashed, found = hash_value(value), list[int]()
         # Two values may share a hash, and a row that has it may be deleted.
-        found = [
-            start + row
-            for start, table in zip(self._starts, self._tables, strict=False)
-            for row in table.find(hashed)
-        ]
-        there = [at for at in found if self._values.value(at) == value and not self._is_deleted(at)]
-        return np.array(there, dtype=np.int64)
+        for start, table in zip(self._starts, self._tables, strict=False):
+            for row in table.find(hashed):
+                if self._values.value(start + row) == value:
+                    found.append(start + row)
+        if len(self._deleted):
+            found = [at for at in found if not self._is_deleted(at)]
+        return np.array(found, dtype=np.int64)
 
     def _is_deleted(self, position: int) -> bool:
-        deleted = self._deleted
-        at = int(deleted.searchsorted(position))
-        return at < len(deleted) and bool(deleted[at] == position)
+        at = int(self._deleted.searchsorted(position))
+        return at < len(self._deleted) and bool(self._deleted[at] == position)
 
     def find_each(self, values: pa.Array) -> Positions:
         """Return the position of each value, and -1 where there is none; for columns without duplicates."""

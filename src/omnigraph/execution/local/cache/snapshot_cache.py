@@ -38,11 +38,13 @@ class Views(AvailableData):
     def __init__(self, snapshot: Snapshot, memory: Memory) -> None:
         self._snapshot = snapshot
         self._memory = memory
+        self.name = snapshot.view_id
+        """What tells these views from those of other commits and readers."""
         self._tables: dict[str, TableView] = {}
         self._adjacency: dict[str, Adjacency] = {}
         self._united: dict[tuple[VariableKind, tuple[str, ...]], UnitedTables] = {}
 
-    @property
+    @cached_property
     def catalog(self) -> Catalog:
         """The schema of the snapshot."""
         return self._snapshot.catalog

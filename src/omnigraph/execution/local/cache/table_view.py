@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -220,6 +220,10 @@ class TableView:
         """Whether look-ups in storage may be better than reading the table."""
         return self.rows >= access.LARGE_TABLE_ROWS
 
+    def has_read(self, name: str) -> bool:
+        """Return whether a column was read for this version."""
+        return name in self._parted or name in self._columns
+
     def has_column(self, name: str) -> bool:
         """Return whether a column is in memory, of this version or an older one."""
         in_memory = name in self._columns or name in self._parted
@@ -301,14 +305,15 @@ class TableView:
 
     def _derive(self, kind: str, name: str, make: Callable[[], _Made]) -> _Made:
         """Return what is derived from a column; make it once."""
-        found = self._derived.get((kind, name))
+        found: Any = self._derived.get((kind, name))
         if found is None:
             with acquire_cancellable(self._lock):
                 found = self._derived.get((kind, name))
                 if found is None:
                     found = self._derived[kind, name] = make()
                     self._grew(found.nbytes)
-        return cast(_Made, found)
+        made: _Made = found
+        return made
 
     def _by_run(self, kind: str, name: str, make: Callable[[pa.Array], Any]) -> list[Any]:
         """Return what is derived from a column run by run."""

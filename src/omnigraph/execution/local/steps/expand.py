@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -57,9 +58,13 @@ class Expander:
         self._trace = trace
         self._worth: dict[int, tuple[Mask, Positions]] = {}
         """By variable: which nodes are known as far ends of a `CountExpand`, and how often each counts."""
-        self._paths = PathExpander(query, values, views, budget)
+        self._query = query
         self._united: dict[Traverse, UnitedEdges] = {}
         """The edges of traversals over several types; such a traversal is taken as one over forward edges."""
+
+    @cached_property
+    def _paths(self) -> PathExpander:
+        return PathExpander(self._query, self._values, self._views, self._budget)
 
     def expand(self, action: Expand, block: Block, frame: Frame) -> Frame:
         """Return rows with the far ends of their edges that pass the filters."""
@@ -218,8 +223,8 @@ class Expander:
         """Return a traversal; one over several types as if its edges were stored from source to target."""
         written = traverse_of(block, number)
         step = written if written.path is None else replace(written, path=None)
-        ends = (self._variables[step.source], self._variables[step.target])
-        if not step.more and not any(end.more_types for end in ends):
+        source, target = self._variables[step.source], self._variables[step.target]
+        if not (step.more or source.more_types or target.more_types):
             return step
         forward = replace(step, direction=Direction.FORWARD, more=step.ways)
         if forward not in self._united:

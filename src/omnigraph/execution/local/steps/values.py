@@ -62,8 +62,9 @@ class Values:
         self._before = before or {}
         self._query = query
         self.views = views
-        self._united = frozenset(item.slot for item in query.variables if item.more_types)
-        """The variables over several types."""
+        self._views_by_slot: dict[int, TableView] = {}
+        self._ahead: tuple[Sequence[Value], Frame] | None = None
+        """Values that are about to be computed, and their rows."""
         self.fused: dict[RankFusion, Scored] = {}
         """The scores of rank fusions, once they are known."""
         self.paths: dict[int, FoundPaths] = {}
@@ -103,12 +104,20 @@ class Values:
         raise AssertionError(f"a bound query has no {type(value).__name__}")
 
     def read_ahead(self, values: Sequence[Value], frame: Frame) -> None:
-        """Read the columns that some values need together, as a scan for each would take longer."""
-        if len(values) < 2:
+        """Read the columns that some values need together, as a scan for each would take longer.
+
+        Nothing is done before the first of them is needed that is not in memory.
+        """
+        self._ahead = (values, frame) if len(values) > 1 else None
+
+    def _read_expected(self) -> None:
+        """Read the columns of the values that are about to be computed."""
+        if self._ahead is None:
             return
+        (values, frame), self._ahead = self._ahead, None
         wanted: dict[int, list[str]] = {}
         for value in values:
-            if isinstance(value, PropertyValue | EntityId | EdgeEnd) and value.variable not in self._united:
+            if isinstance(value, PropertyValue | EntityId | EdgeEnd) and not self._is_united(value.variable):
                 slot, column = _column(value)
                 wanted.setdefault(slot, []).append(column)
         for slot, columns in wanted.items():
@@ -122,7 +131,8 @@ class Values:
                 return constant_bytes(value, frame.rows)
             case PropertyValue() | EntityId() | EdgeEnd() if frame.rows > _MAX_UNSIZED_ROWS:
                 slot, column = _column(value)
-                if slot in self._united:
+                self._read_expected()
+                if self._is_united(slot):
                     return sum(
                         column_bytes(*held)
                         for view, stored, positions in self.united_tables(slot).parts_with(
@@ -148,7 +158,7 @@ class Values:
         match value:
             case Constant():
                 return Ranks(np.full(frame.rows, NULL if value.value is None else 0, dtype=np.int64), 1)
-            case PropertyValue() | EntityId() | EdgeEnd() if value.variable not in self._united:
+            case PropertyValue() | EntityId() | EdgeEnd() if not self._is_united(value.variable):
                 slot, column = _column(value)
                 view = self.view(slot)
                 if view.has_ranks(column) or frame.rows * _TABLE_ROWS_PER_RANKED_ROW >= view.rows:
@@ -166,9 +176,17 @@ class Values:
 
     def view(self, slot: int) -> TableView:
         """Return the table of a variable of one type."""
-        variable = self._query.variables[slot]
-        assert not variable.more_types, "a variable over several types has several tables"
-        return self.views.table(f"{variable.kind.value}:{variable.type_name}")
+        found = self._views_by_slot.get(slot)
+        if found is None:
+            variable = self._query.variables[slot]
+            assert not variable.more_types, "a variable over several types has several tables"
+            found = self.views.table(f"{variable.kind.value}:{variable.type_name}")
+            self._views_by_slot[slot] = found
+        return found
+
+    def _is_united(self, slot: int) -> bool:
+        """Return whether a variable is over several types."""
+        return bool(self._query.variables[slot].more_types)
 
     def united_tables(self, slot: int) -> UnitedTables:
         """Return the tables of a variable, one after the other."""
@@ -176,14 +194,17 @@ class Values:
 
     def rows(self, slot: int) -> int:
         """Return how many positions a variable has."""
-        return self.united_tables(slot).rows if slot in self._united else self.view(slot).rows
+        return self.united_tables(slot).rows if self._is_united(slot) else self.view(slot).rows
 
     def _take(self, value: StoredValue, frame: Frame) -> pa.Array:
         slot = value.variable
         positions, optional = frame.columns[slot], self._query.variables[slot].optional
-        if slot in self._united or isinstance(value, EntityType | EntityKey):
+        if self._query.variables[slot].more_types or isinstance(value, EntityType | EntityKey):
             return self.united_tables(slot).take(value, positions)
-        return self.view(slot).take(_column(value)[1], positions, optional)
+        view, column = self.view(slot), _column(value)[1]
+        if self._ahead is not None and not view.has_read(column):
+            self._read_expected()
+        return view.take(column, positions, optional)
 
     def _text_match(self, value: TextMatch, frame: Frame) -> pa.Array:
         edits, slot = _edits(value), value.field.variable
