@@ -60,12 +60,13 @@ def test_a_session_is_silent_finds_the_package_in_its_workers_and_ends_with_the_
         "    except Exception as error:\n"
         "        print('error')\n"
     )
-    dead = tmp_path / f"omnigraph-spark-{_pid_of_nobody()}-x.log"
-    for log in (dead, alive := tmp_path / f"omnigraph-spark-{os.getpid()}-x.log"):
-        log.touch()
+    dead = tmp_path / f"omnigraph-spark-{_pid_of_nobody()}-x"
+    for folder in (dead, alive := tmp_path / f"omnigraph-spark-{os.getpid()}-x"):
+        folder.mkdir()
+        (folder / "java.log").touch()
     done = _run(code, TMPDIR=str(tmp_path))
     assert (done.returncode, done.stdout.split(), done.stderr.strip()) == (0, ["error"] * 4, "")
-    assert list(tmp_path.glob("omnigraph-spark-*.log")) == [alive]
+    assert list(tmp_path.glob("omnigraph-spark-*-*")) == [alive]
 
 
 def _pid_of_nobody() -> int:
@@ -133,7 +134,7 @@ def test_nothing_of_a_session_outlives_its_driver_even_when_java_does_not_answer
         driver.wait(20)
         _, left = psutil.wait_procs(family, timeout=60)
         assert left == []
-        assert not list(Path(tempfile.gettempdir()).glob(f"omnigraph-spark-{driver.pid}-*.log"))
+        assert not list(Path(tempfile.gettempdir()).glob(f"omnigraph-spark-{driver.pid}-*"))
     finally:
         for process in (driver, *family):
             if process.is_running():

@@ -1,4 +1,4 @@
-"""A small process that ends the Java of a session, and removes its log, when its driver has died.
+"""A small process that ends the Java of a session, and removes its folder, when its driver has died.
 
 Java watches its driver too, but one whose memory is full does nothing but collect garbage, and ends neither
 by itself nor by SIGTERM. It is run as a file, with nothing but the standard library.
@@ -6,8 +6,8 @@ by itself nor by SIGTERM. It is run as a file, with nothing but the standard lib
 
 from __future__ import annotations
 
-import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,12 +18,12 @@ _GRACE_SECONDS = 5.0
 """Time in which Java may end by itself after its driver."""
 
 
-def start_watchdog(java: int, log: str) -> None:
-    """Start the watchdog of a Java that this process has started, and of its log."""
+def start_watchdog(java: int, folder: str) -> None:
+    """Start the watchdog of a Java that this process has started, and of the folder of its log."""
     if sys.platform == "win32":  # Spark itself ends Java there
         return
     subprocess.Popen(
-        [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(java), log],
+        [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(java), folder],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,  # signals to the driver's process group must not reach it
     )  # fmt: skip
@@ -56,5 +56,4 @@ def is_alive(process: int) -> bool:
 
 if __name__ == "__main__":
     if _watch(int(sys.argv[1]), int(sys.argv[2])):
-        with contextlib.suppress(OSError):
-            os.unlink(sys.argv[3])
+        shutil.rmtree(sys.argv[3], ignore_errors=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import atexit
 import os
+import shutil
 import sys
 import tempfile
 import threading
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,10 +30,12 @@ MEMORY_VARIABLE = "OMNIGRAPH_SPARK_MEMORY"
 CONFIG_VARIABLE = "OMNIGRAPH_SPARK_CONFIG"
 REMOTE_VARIABLE = "SPARK_REMOTE"
 _TASK_ATTEMPTS = 4
-_LOG_NAME = "omnigraph-spark-"
+_FOLDER_NAME = "omnigraph-spark-"
 _LOUD_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 """They print the Java stack of an error that is raised anyway."""
 _CONNECT_NEEDS = ("grpc", "pandas")
+_LONGEST_SOCKET_FOLDER = 61
+"""Spark takes no longer path: with the name of a socket it must stay below the system's limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +70,21 @@ class SparkOptions:
 
 @dataclass
 class _OwnSession:
-    """The session that this process has started, and the log file of its Java."""
+    """The session that this process has started, and the folder of its Java's log and sockets."""
 
     session: Any = None
     java: Any = None
     """The process of its Java, unless that runs elsewhere."""
+    folder: str | None = None
     log: IO[bytes] | None = None
 
-    def drop_log(self) -> None:
-        """Remove the log of Java."""
+    def drop_folder(self) -> None:
+        """Remove the log and the sockets."""
         if self.log is not None:
             self.log.close()
-            with suppress(OSError):
-                os.unlink(self.log.name)
-            self.log = None
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self.log = self.folder = None
 
 
 _ours = _OwnSession()
@@ -148,7 +151,7 @@ def stop() -> None:
         running, _ours.session = _ours.session, None
         if running is not None and _is_running(running):
             running.stop()
-        _ours.drop_log()
+        _ours.drop_folder()
 
 
 def abandon(spark: SparkSession) -> None:
@@ -181,7 +184,7 @@ def _forget() -> None:
     SparkContext._active_spark_context = None
     SparkContext._gateway = SparkContext._jvm = None
     Sessions._instantiatedSession = None
-    _ours.drop_log()
+    _ours.drop_folder()
 
 
 def _check_master(running: Any, master: str | None, remote: str | None) -> None:
@@ -222,22 +225,21 @@ def _start(options: SparkOptions) -> Any:
     from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession as Sessions
 
-    settings = _config(options)
+    remove_dead_folders(Path(tempfile.gettempdir()))
+    folder = _ours.folder = tempfile.mkdtemp(prefix=f"{_FOLDER_NAME}{os.getpid()}-")
+    settings = {**_socket_settings(options.master, folder), **_config(options)}
     conf = SparkConf(loadDefaults=False)
     for name, value in settings.items():
         conf.set(name, value)
     try:
         if SparkContext._gateway is None:
             # Java's own output goes to a file from its first line; the terminal is the user's.
-            remove_dead_logs(Path(tempfile.gettempdir()))
-            _ours.log = tempfile.NamedTemporaryFile(  # noqa: SIM115
-                prefix=f"{_LOG_NAME}{os.getpid()}-", suffix=".log", delete=False
-            )
+            _ours.log = Path(folder, "java.log").open("wb")  # noqa: SIM115
             with warnings.catch_warnings():
                 # Starting Java forks briefly; the forked process does not use Lance.
                 warnings.filterwarnings("ignore", "lance is not fork-safe")
                 gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
-                start_watchdog(gateway.proc.pid, _ours.log.name)
+                start_watchdog(gateway.proc.pid, folder)
             _ours.java = gateway.proc
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         builder = Sessions.builder
@@ -255,13 +257,23 @@ def _start(options: SparkOptions) -> Any:
     return started
 
 
-def remove_dead_logs(folder: Path) -> None:
-    """Remove the logs of sessions whose processes have ended without it."""
-    for path in folder.glob(f"{_LOG_NAME}*.log"):
-        process = path.name.removeprefix(_LOG_NAME).partition("-")[0]
+def remove_dead_folders(temporary: Path) -> None:
+    """Remove the folders of sessions whose processes have ended without it."""
+    for path in temporary.glob(f"{_FOLDER_NAME}*"):
+        process = path.name.removeprefix(_FOLDER_NAME).partition("-")[0]
         if process.isdigit() and not is_alive(int(process)):
-            with suppress(OSError):
-                path.unlink()
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _socket_settings(master: str, folder: str) -> dict[str, str]:
+    """Return settings by which Java and Python of this machine talk over files: over TCP answers wait 40 ms.
+
+    Whoever can write to such a socket needs no password, so they are in a folder that is this user's alone.
+    """
+    if not master.startswith("local") or len(folder) > _LONGEST_SOCKET_FOLDER:
+        return {}
+    prefix = "spark.python.unix.domain.socket"
+    return {f"{prefix}.enabled": "true", f"{prefix}.dir": folder}
 
 
 def _config(options: SparkOptions) -> dict[str, str]:

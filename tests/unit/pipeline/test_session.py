@@ -8,7 +8,12 @@ import pytest
 
 import omnigraph as og
 from omnigraph.pipeline.requirements import require_java
-from omnigraph.pipeline.session import SparkOptions, _set_task_attempts, describe_configuration
+from omnigraph.pipeline.session import (
+    SparkOptions,
+    _set_task_attempts,
+    _socket_settings,
+    describe_configuration,
+)
 
 
 def _java(folder: Path, said: str) -> Path:
@@ -82,3 +87,12 @@ def test_the_environment_chooses_where_spark_runs() -> None:
 )
 def test_a_local_session_runs_failed_tasks_again_as_a_cluster_does(given: str, used: str) -> None:
     assert _set_task_attempts(given) == used
+
+
+def test_java_and_python_talk_over_files_where_they_share_the_machine_and_the_path_is_short() -> None:
+    assert _socket_settings("local[*]", "/tmp/omnigraph-spark-1-x") == {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": "/tmp/omnigraph-spark-1-x",
+    }
+    assert _socket_settings("spark://host:7077", "/tmp/x") == {}
+    assert _socket_settings("local[*]", "/tmp/" + "x" * 60) == {}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pyspark.sql.types import StructType
 
+from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.migration.desired import DesiredSchema
 from omnigraph.compiler.catalog.model import EdgeType, TableType
 from omnigraph.execution.load.sources.json_rows import property_names
@@ -21,14 +22,25 @@ def widen_type(graph: Graph, table: TableType, columns: StructType, mapping: Map
     """
     known = {"id", *table.by_name, *(("from", "to") if isinstance(table, EdgeType) else ())}
     names = property_names(columns.fieldNames(), mapping)
-    missing = [
-        f"  {name}: {type_in_schema(field.name, field.dataType)}?"
-        for name, field in zip(names, columns.fields, strict=True)
-        if name not in known
-    ]
-    if not missing:
+    new = {name: field for name, field in zip(names, columns.fields, strict=True) if name not in known}
+    if not new:
         return False
+    _refuse_same_letters([*known, *new])
+    missing = [f"  {name}: {type_in_schema(field.name, field.dataType)}?" for name, field in new.items()]
     ends = f": {table.source} -> {table.target}" if isinstance(table, EdgeType) else ""
     text = f"{table.kind} {table.name}{ends} {{\n" + "\n".join(missing) + "\n}\n"
     graph.commit_work(SchemaApplication(DesiredSchema(text, extends=True), graph.schemas), durable=True)
     return True
+
+
+def _refuse_same_letters(names: list[str]) -> None:
+    """Refuse names that Spark takes for one: the values of one column would be spread over two properties."""
+    found: dict[str, str] = {}
+    for name in names:
+        other = found.setdefault(name.lower(), name)
+        if other != name:
+            raise BadInput(
+                f"the column {name} is {other} in other letters: rename it, or name the property with the "
+                "option mapping",
+                column=name,
+            )
