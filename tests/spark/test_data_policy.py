@@ -79,6 +79,11 @@ def test_sql_and_writes_of_tasks_hold_to_the_rules(tmp_path: Path, session: Any)
         "seen.main.Person"
     ).columns
     assert len(rows) == len(seen.query(QUERIES[0]).rows)
+    for text in (
+        "SELECT count(*) FROM {}",
+        "SELECT sum(n) FROM (SELECT count(*) AS n FROM {} GROUP BY region)",
+    ):
+        assert session.sql(text.format("seen.main.Person")).collect()[0][0] == len(rows)
     before = og.open(seen.uri).commits.list()[0].id
     frame = session.createDataFrame([("out", "us")], "name string, region string")
     with pytest.raises(PySparkException, match="rules about data"):

@@ -1,4 +1,4 @@
-"""Lineage of what Spark writes with `df.write`: its Python processes get their settings when Java starts."""
+"""Lineage of `df.write` and SQL: the Python processes of Spark get their settings when Java starts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ except Exception as error:
     assert isinstance(spark.graph_error(error), og.KeyConflict), error
 else:
     raise AssertionError("the second write was not refused")
+spark.attach(session, graph.uri)
+session.sql("UPDATE og.main.Person SET name = 'eve' WHERE nr = 1").collect()
+session.sql("DELETE FROM og.main.Person WHERE nr = 2").collect()
 spark.stop()
 """
 
 
-def test_a_written_frame_is_a_run_and_so_is_one_that_is_refused(tmp_path: Path) -> None:
+def test_a_written_frame_is_a_run_and_so_are_one_that_is_refused_and_changes_in_sql(tmp_path: Path) -> None:
     told, root = tmp_path / "lineage.ndjson", tmp_path / "people"
     done = subprocess.run(
         [sys.executable, "-c", WRITE, str(root)],
@@ -40,9 +43,18 @@ def test_a_written_frame_is_a_run_and_so_is_one_that_is_refused(tmp_path: Path) 
     )
     assert done.returncode == 0, done.stdout + done.stderr
     events = [json.loads(line) for line in told.read_text().splitlines()]
-    assert [event["eventType"] for event in events] == ["START", "COMPLETE", "START", "FAIL"]
-    first, second = (event["run"]["runId"] for event in events[1::2])
-    assert first != second
+    assert [event["eventType"] for event in events] == ["START", "COMPLETE", "START", "FAIL"] + [
+        "START",
+        "COMPLETE",
+    ] * 2
+    assert len({event["run"]["runId"] for event in events}) == 4
+    assert [event["job"]["name"].partition(".")[0] for event in events[1::2]] == [
+        *("load", "load", "update", "delete")
+    ]
+    for event, rows in ((events[5], 1), (events[7], 0)):
+        (output,) = event["outputs"]
+        assert output["name"] == f"{root}/node:Person"
+        assert output["outputFacets"]["outputStatistics"]["rowCount"] == rows
     (output,) = events[1]["outputs"]
     assert output["name"] == f"{root}/node:Person"
     assert output["outputFacets"]["outputStatistics"]["rowCount"] == 2

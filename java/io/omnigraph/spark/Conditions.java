@@ -57,7 +57,7 @@ final class Conditions {
         return List.of(one.name());
       }
       case "IS_NULL", "IS_NOT_NULL" -> {
-        String name = column(of[0], schema);
+        String name = column(of[0], schema, COMPARABLE);
         return name == null ? null : List.of(one.name(), name);
       }
       case "IN" -> {
@@ -65,21 +65,22 @@ final class Conditions {
         for (Expression value : Arrays.copyOfRange(of, 1, of.length)) {
           said.add(value(value));
         }
-        String name = column(of[0], schema);
+        String name = column(of[0], schema, COMPARABLE);
         return name == null || said.contains(null) ? null : List.of(one.name(), name, said);
       }
       default -> {
         if (!COMPARISONS.contains(one.name()) || of.length != 2) {
           return null;
         }
-        String name = column(of[0], schema);
+        String name = column(of[0], schema, COMPARABLE);
         Object value = value(of[1]);
         return name == null || value == null ? null : List.of(one.name(), name, value);
       }
     }
   }
 
-  private static String column(Expression expression, StructType schema) {
+  /** Returns the name of a column that Python has marked with a fact; null for anything else. */
+  static String column(Expression expression, StructType schema, String fact) {
     if (!(expression instanceof NamedReference named) || named.fieldNames().length != 1) {
       return null;
     }
@@ -88,7 +89,7 @@ final class Conditions {
       return null;
     }
     StructField field = schema.apply(name);
-    return field.metadata().contains(COMPARABLE) ? name : null;
+    return field.metadata().contains(fact) ? name : null;
   }
 
   /** Returns a value as Spark keeps it: days, microseconds, numbers, texts; null when it cannot be said. */

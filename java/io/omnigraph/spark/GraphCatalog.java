@@ -31,6 +31,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 /** A graph as a catalog of Spark: namespaces are branches and tags, tables are node and edge types. */
 public final class GraphCatalog implements TableCatalog, SupportsNamespaces, ProcedureCatalog {
   private final QueryCommits commits = new QueryCommits();
+  private final PlannedScans scans = new PlannedScans();
   private String name;
   private Map<String, String> options = Map.of();
 
@@ -107,20 +108,20 @@ public final class GraphCatalog implements TableCatalog, SupportsNamespaces, Pro
       commits.put(namespace, answer.metadata().getString("commit"));
     }
     return answer.metadata().contains("branch")
-        ? new WritableTable(shown(ident), answer, options)
-        : new GraphTable(shown(ident), answer, options);
+        ? new WritableTable(scans, shown(ident), answer, options)
+        : new GraphTable(scans, shown(ident), answer, options);
   }
 
   /** VERSION AS OF a number, a tag, a commit's id or what else stands for one. */
   @Override
   public Table loadTable(Identifier ident, String version) throws NoSuchTableException {
-    return new GraphTable(shown(ident), load(ident, "version", version), options);
+    return new GraphTable(scans, shown(ident), load(ident, "version", version), options);
   }
 
   /** TIMESTAMP AS OF. */
   @Override
   public Table loadTable(Identifier ident, long micros) throws NoSuchTableException {
-    return new GraphTable(shown(ident), load(ident, "at", Long.toString(micros)), options);
+    return new GraphTable(scans, shown(ident), load(ident, "at", Long.toString(micros)), options);
   }
 
   private StructField load(Identifier ident, String... when) throws NoSuchTableException {

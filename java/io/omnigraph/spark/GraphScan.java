@@ -1,28 +1,20 @@
 package io.omnigraph.spark;
 
-import java.util.Map;
 import java.util.OptionalLong;
 import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
-import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.types.StructType;
 
-/**
- * One scan of one commit, which tells the planner how many rows it has at most.
- *
- * @param scan Spark's scan of the data source in Python
- * @param key the options of that source: scans with the same ones read the same
- */
-record GraphScan(Scan scan, StructType schema, String shown, Map<String, String> key, long rows)
-    implements SupportsReportStatistics {
+/** One scan of one commit, which tells the planner how many rows it has at most. */
+record GraphScan(PlannedScans.Planned planned, String shown, long rows) implements SupportsReportStatistics {
   @Override
   public StructType readSchema() {
-    return schema;
+    return planned.key().columns();
   }
 
   @Override
@@ -32,22 +24,22 @@ record GraphScan(Scan scan, StructType schema, String shown, Map<String, String>
 
   @Override
   public Batch toBatch() {
-    return new GraphBatch(key, schema, scan.toBatch());
+    return new GraphBatch(planned.key(), planned.batch());
   }
 
   @Override
   public ColumnarSupportMode columnarSupportMode() {
-    return scan.columnarSupportMode();
+    return planned.scan().columnarSupportMode();
   }
 
   @Override
   public CustomMetric[] supportedCustomMetrics() {
-    return scan.supportedCustomMetrics();
+    return planned.scan().supportedCustomMetrics();
   }
 
   @Override
   public CustomTaskMetric[] reportDriverMetrics() {
-    return scan.reportDriverMetrics();
+    return planned.scan().reportDriverMetrics();
   }
 
   @Override
@@ -55,7 +47,7 @@ record GraphScan(Scan scan, StructType schema, String shown, Map<String, String>
     return new Statistics() {
       @Override
       public OptionalLong sizeInBytes() {
-        return OptionalLong.of(Math.max(1, rows * schema.defaultSize()));
+        return OptionalLong.of(Math.max(1, rows * readSchema().defaultSize()));
       }
 
       @Override
@@ -67,16 +59,16 @@ record GraphScan(Scan scan, StructType schema, String shown, Map<String, String>
 
   @Override
   public boolean equals(Object other) {
-    return other instanceof GraphScan scan && key.equals(scan.key) && schema.equals(scan.schema);
+    return other instanceof GraphScan scan && planned.key().equals(scan.planned.key());
   }
 
   @Override
   public int hashCode() {
-    return key.hashCode() * 31 + schema.hashCode();
+    return planned.key().hashCode();
   }
 
   /** Equal when it reads the same, so that Spark reads once what a plan names twice. */
-  private record GraphBatch(Map<String, String> key, StructType schema, Batch batch) implements Batch {
+  private record GraphBatch(PlannedScans.Planned.Key key, Batch batch) implements Batch {
     @Override
     public InputPartition[] planInputPartitions() {
       return batch.planInputPartitions();
@@ -89,12 +81,12 @@ record GraphScan(Scan scan, StructType schema, String shown, Map<String, String>
 
     @Override
     public boolean equals(Object other) {
-      return other instanceof GraphBatch batch && key.equals(batch.key) && schema.equals(batch.schema);
+      return other instanceof GraphBatch batch && key.equals(batch.key);
     }
 
     @Override
     public int hashCode() {
-      return key.hashCode() * 31 + schema.hashCode();
+      return key.hashCode();
     }
   }
 }

@@ -5,17 +5,24 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** Takes the columns and filters of one scan, and makes a data source in Python for this scan alone. */
-final class GraphScanBuilder implements SupportsPushDownRequiredColumns, SupportsPushDownV2Filters {
+/** Takes the columns, filters and aggregates of one scan, and finds or makes the data source in Python for it. */
+final class GraphScanBuilder 
+    implements SupportsPushDownRequiredColumns, SupportsPushDownV2Filters, SupportsPushDownAggregates {
+  private static final String ROWS_PER_TASK = "rows_per_task";
+  private static final long LEAST_ROWS_PER_TASK = 1 << 18;
+  private static final long MOST_BYTES_PER_TASK = 128L << 20;
+
+  private final PlannedScans scans;
+  private final boolean isLive;
   private final String name;
   private final StructType whole;
   private final StructType shown;
@@ -23,8 +30,18 @@ final class GraphScanBuilder implements SupportsPushDownRequiredColumns, Support
   private final Map<String, String> options;
   private StructType wanted;
   private List<Predicate> taken = List.of();
+  private Aggregates aggregates;
 
-  GraphScanBuilder(String name, StructType whole, StructType shown, long rows, Map<String, String> options) {
+  GraphScanBuilder(
+      PlannedScans scans,
+      boolean isLive,
+      String name,
+      StructType whole,
+      StructType shown,
+      long rows,
+      Map<String, String> options) {
+    this.scans = scans;
+    this.isLive = isLive;
     this.name = name;
     this.whole = whole;
     this.shown = shown;
@@ -58,14 +75,29 @@ final class GraphScanBuilder implements SupportsPushDownRequiredColumns, Support
     return taken.toArray(new Predicate[0]);
   }
 
+  /** Spark asks when it has left all conditions to storage, and puts the results of the tasks together. */
+  @Override
+  public boolean pushAggregation(Aggregation asked) {
+    aggregates = isLive ? null : Aggregates.taken(asked, whole, narrowest().fieldNames()[0]);
+    return aggregates != null;
+  }
+
   @Override
   public Scan build() {
-    StructType columns = wanted.isEmpty() ? narrowest() : wanted;
+    StructType columns = aggregates != null ? aggregates.columns() : wanted.isEmpty() ? narrowest() : wanted;
     String where = taken.isEmpty() ? null : Conditions.json(taken, whole);
-    Map<String, String> all = PythonSource.with(options, "where", where);
-    SupportsRead table = (SupportsRead) PythonSource.table(columns, all);
-    Scan scan = table.newScanBuilder(new CaseInsensitiveStringMap(all)).build();
+    String asked = aggregates == null ? null : aggregates.json();
+    Map<String, String> all = PythonSource.with(options, "where", where, "aggregates", asked);
+    all.putIfAbsent(ROWS_PER_TASK, Long.toString(rowsPerTask(columns)));
     String said = name + "@" + options.get("commit") + " [" + String.join(", ", columns.fieldNames()) + "]";
-    return new GraphScan(scan, columns, taken.isEmpty() ? said : said + " where " + taken, all, rows);
+    PlannedScans.Planned planned = scans.get(all, columns, isLive);
+    return new GraphScan(planned, taken.isEmpty() ? said : said + " where " + taken, rows);
+  }
+
+  /** As many tasks as there are cores, unless they would be small or large: each costs some milliseconds. */
+  private long rowsPerTask(StructType columns) {
+    long most = Math.max(LEAST_ROWS_PER_TASK, MOST_BYTES_PER_TASK / columns.defaultSize());
+    long share = rows / PythonSource.parallelism() + 1;
+    return Math.min(most, Math.max(LEAST_ROWS_PER_TASK, share));
   }
 }

@@ -22,15 +22,20 @@ class GraphTable implements SupportsRead, SupportsMetadataColumns {
   /** The metadata of a column that is read by its name only, and never written: the id. */
   private static final String HIDDEN = "hidden";
 
+  /** A fact about a table whose rows change although its commit does not. */
+  private static final String LIVE = "live";
+
   private static final String[] READ_OPTIONS = {"rows_per_task"};
 
   protected final StructType whole;
   protected final StructType schema;
   protected final Metadata facts;
   protected final Map<String, String> place;
+  private final PlannedScans scans;
   private final String name;
 
-  GraphTable(String name, StructField answer, Map<String, String> options) {
+  GraphTable(PlannedScans scans, String name, StructField answer, Map<String, String> options) {
+    this.scans = scans;
     this.name = name;
     facts = answer.metadata();
     whole = (StructType) answer.dataType();
@@ -87,7 +92,7 @@ class GraphTable implements SupportsRead, SupportsMetadataColumns {
         all.put(known, options.get(known));
       }
     }
-    return new GraphScanBuilder(name, whole, schema, facts.getLong("rows"), all);
+    return new GraphScanBuilder(scans, facts.contains(LIVE), name, whole, schema, facts.getLong("rows"), all);
   }
 
   private record Hidden(StructField field) implements MetadataColumn {

@@ -2,6 +2,7 @@ package io.omnigraph.spark;
 
 import java.util.HashMap;
 import java.util.Map;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
@@ -36,6 +37,11 @@ final class PythonSource {
 
   static Table table(StructType schema, Map<String, String> options) {
     return provider().getTable(schema, new Transform[0], options);
+  }
+
+  /** Returns how many tasks the session runs at once. */
+  static int parallelism() {
+    return Math.max(1, SparkContext.getOrCreate().defaultParallelism());
   }
 
   static Map<String, String> with(Map<String, String> options, String... more) {

@@ -28,8 +28,8 @@ final class WritableTable extends GraphTable
 
   private final Map<String, String> options;
 
-  WritableTable(String name, StructField answer, Map<String, String> options) {
-    super(name, answer, options);
+  WritableTable(PlannedScans scans, String name, StructField answer, Map<String, String> options) {
+    super(scans, name, answer, options);
     this.options =
         PythonSource.with(options, "table", facts.getString("table"), "branch", facts.getString("branch"));
   }

@@ -1,4 +1,4 @@
-"""`follow_load`: the events of one load, from its start to its end; what goes wrong here is only logged."""
+"""`follow_load`: the events of one load or SQL statement; what goes wrong here is only logged."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ class LoadFacts:
     """The application whose batch it is."""
     began: int | None = None
     """When it began, in epoch microseconds, if that was earlier."""
+    verb: str = "load"
+    """What is done, as the job is called."""
 
 
 @dataclass
@@ -101,7 +103,7 @@ def follow_load(facts: LoadFacts) -> Iterator[FollowedLoad | None]:
 def _start(target: LineageTarget, facts: LoadFacts) -> FollowedLoad:
     graph = facts.graph
     graph_name = graph.uri.rstrip("/").rpartition("/")[2]
-    job = facts.stream or ".".join(["load", graph_name, *facts.type_names])
+    job = facts.stream or ".".join([facts.verb, graph_name, *facts.type_names])
     is_streaming = facts.stream is not None
     run = LineageRun(new_run_id(), target.namespace, job, facts.engine, is_streaming, target.parent)
     catalog = graph.catalog_at(graph.internals.read_state().head.schema)

@@ -15,11 +15,14 @@ from pyspark.sql.types import StructField, StructType
 from omnigraph.base.errors import AlreadyExists, BadInput, OmniError
 from omnigraph.compiler.catalog.migration.desired import DesiredSchema
 from omnigraph.compiler.catalog.model import EdgeType, TableType
+from omnigraph.compiler.types import PropertyType, Scalar
+from omnigraph.execution.lineage.follow import LoadFacts, follow_load
 from omnigraph.graph.schema_apply.application import SchemaApplication
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.error_transport import note_of
 from omnigraph.pipeline.jobs.widen_type import widen_type
 from omnigraph.pipeline.spark_types import spark_schema
+from omnigraph.pipeline.sql.aggregates import is_aggregable
 from omnigraph.pipeline.sql.conditions import is_comparable, read_conditions
 from omnigraph.pipeline.sql.new_types import text_without, type_text
 from omnigraph.pipeline.sql.places import (
@@ -37,7 +40,6 @@ from omnigraph.pipeline.sql.system_tables import system_names, system_schema
 from omnigraph.pipeline.steps.declared_order import declared_order
 
 Question = Mapping[str, str]
-_COMPARABLE = {"comparable": True}
 
 
 def answer(told: Question) -> StructType:
@@ -89,7 +91,7 @@ def _describe_table(told: Question) -> StructField:
         if (schema := system_schema(name)) is None:
             raise NoSuchName(f"there is no table {told['table']!r} among {', '.join(system_names())}")
         return make_answer(
-            schema, **_commit_facts(snapshot), table=f"system:{name}", rows=len(snapshot.tables)
+            schema, **_commit_facts(snapshot), table=f"system:{name}", rows=len(snapshot.tables), live=True
         )
     table = find_type(snapshot, told["table"])
     rows = next(info.rows for info in snapshot.tables if info.key == table.table_key)
@@ -108,7 +110,9 @@ def sql_schema(table: TableType, source: str) -> StructType:
     order = {name: at for at, name in enumerate(declared_order(table, source))}
     for field in sorted(spark_schema(table), key=lambda item: order.get(item.name, -1)):
         declared = table.by_name.get(field.name)
-        facts: dict[str, Any] = dict(_COMPARABLE) if declared is None or is_comparable(declared.type) else {}
+        type_ = PropertyType(Scalar.STRING) if declared is None else declared.type
+        able = {"comparable": is_comparable(type_), "aggregable": is_aggregable(type_)}
+        facts: dict[str, Any] = {fact: True for fact, holds in able.items() if holds}
         if field.name == "id" and (order or table.kind == "edge"):  # a table has a column
             fields.append(StructField("id", field.dataType, False, {**facts, "hidden": True}))
         else:
@@ -135,7 +139,10 @@ def _delete_rows(told: Question) -> StructField:
     graph = open_graph_of(told, False, told["branch"])
     table = find_type(graph.snapshot(), told["table"])
     work = DeletedWhere(table.table_key, read_conditions(table, told["where"]), graph.catalog_at)
-    graph.commit_work(work)
+    with follow_load(LoadFacts(graph, "spark", (table.name,), list, verb="delete")) as followed:
+        published = graph.commit_work(work)
+        if followed is not None:
+            followed.tell(published, work.answer(), {})
     return make_answer(rows=work.rows)
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from omnigraph.base import clock
+from omnigraph.execution.lineage.follow import LoadFacts, follow_load
 from omnigraph.execution.load.sources.table_source import OneType, rows_of_partition, to_arrow_stream
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.changes.diff import diff
@@ -52,7 +53,7 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
         table = find_type(snapshot, told["table"])
         self._table_key, self._has_key = table.table_key, bool(table.key)
         self._schema, self._staged_behind = state.head.schema, state.head.fence
-        self._shape = OneType(table.name, {})
+        self._shape, self._began = OneType(table.name, {}), clock.current().now_us()
         self._held = hold_commits(graph, snapshot.record, state.head)
         base = WriteBase(graph.internals.core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
@@ -103,6 +104,7 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
     def _publish(
         self, graph: Graph, said: Sequence[ChangesMessage], updated: frozenset[str], removed: frozenset[str]
     ) -> None:
+        command = self._told["command"].lower()
         outcomes = pa.concat_tables([pa.ipc.open_stream(message.stream).read_all() for message in said])
         work = ChangedRowsWork(
             WrittenTasks(outcomes, self._task.key, self._schema),
@@ -112,16 +114,20 @@ class ChangesWriter(DataSourceArrowWriter):  # type: ignore[misc]
             removed,
             lambda head: self._find_changed_since(graph, head),
             graph.catalog_at,
-            self._told["command"].lower(),
+            command,
         )
-        graph.commit_work(
-            work,
-            message=self._told.get("message"),
-            metadata=read_strings(self._told, "metadata"),
-            durable=True,
-            staged_behind=self._staged_behind,
-            idempotency_key=self._told.get("idempotency_key"),
-        )
+        facts = LoadFacts(graph, "spark", (self._shape.table,), list, began=self._began, verb=command)
+        with follow_load(facts) as followed:
+            published = graph.commit_work(
+                work,
+                message=self._told.get("message"),
+                metadata=read_strings(self._told, "metadata"),
+                durable=True,
+                staged_behind=self._staged_behind,
+                idempotency_key=self._told.get("idempotency_key"),
+            )
+            if followed is not None:
+                followed.tell(published, work.answer(), {})
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Let cleanups go on: nothing refers to the staged files, and they remove them."""

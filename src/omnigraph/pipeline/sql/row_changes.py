@@ -48,6 +48,10 @@ class DeletedWhere:
         """Return how many rows went."""
         return _counts(0, 0, self.rows)
 
+    def answer(self) -> Mapping[str, Mapping[str, int]]:
+        """Return how many rows of the type were written, as a load does."""
+        return _rows_written(self.table_key, 0)
+
     def stage(self, base: WriteBase) -> None:
         """Write nothing ahead."""
 
@@ -84,9 +88,15 @@ class ChangedRowsWork:
 
     def metadata(self) -> Mapping[str, str]:
         """Return how many rows came, were changed and went; edges that went with nodes are not counted."""
+        return _counts(self._rows() - len(self.updated), len(self.updated), self._deleted)
+
+    def answer(self) -> Mapping[str, Mapping[str, int]]:
+        """Return how many rows of the type were written, as a load does."""
+        return _rows_written(self.table_key, self._rows())
+
+    def _rows(self) -> int:
         part = None if self._read is None else self._read.tables.get(self.table_key)
-        rows = 0 if part is None else part.rows
-        return _counts(rows - len(self.updated), len(self.updated), self._deleted)
+        return 0 if part is None else part.rows
 
     def stage(self, base: WriteBase) -> None:
         """Take what the tasks have made; the rules of single rows hold from here on."""
@@ -151,6 +161,11 @@ class ChangedRowsWork:
 
 def _counts(inserted: int, updated: int, deleted: int) -> dict[str, str]:
     return {"sql.inserted": str(inserted), "sql.updated": str(updated), "sql.deleted": str(deleted)}
+
+
+def _rows_written(table_key: str, rows: int) -> dict[str, dict[str, int]]:
+    kind, _, name = table_key.partition(":")
+    return {"nodes": {}, "edges": {}, f"{kind}s": {name: rows}}
 
 
 def _check(catalog: Catalog, base: WriteBase, deltas: dict[str, TableDelta]) -> None:

@@ -13,6 +13,7 @@ from omnigraph.pipeline.datasource import TableReader
 from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.jobs.write import TableWriter, mode_of
 from omnigraph.pipeline.options import open_from_options, read_count
+from omnigraph.pipeline.sql.aggregates import AggregateReader, Aggregates
 from omnigraph.pipeline.sql.answers import answer
 from omnigraph.pipeline.sql.changes_writer import ChangesWriter
 from omnigraph.pipeline.sql.conditions import read_conditions
@@ -56,7 +57,10 @@ class CatalogSource(DataSource):  # type: ignore[misc]
             table = find_type(snapshot, name)
             filters = read_conditions(table, self.told.get("where", "[]"))
             scan = TableScan(snapshot.namespace, table, filters)
-            return TableReader(scan, schema, read_count(self.told, "rows_per_task") or _ROWS_PER_TASK)
+            rows = read_count(self.told, "rows_per_task") or _ROWS_PER_TASK
+            if "aggregates" in self.told:
+                return AggregateReader(scan, Aggregates.read(self.told["aggregates"]), schema, rows)
+            return TableReader(scan, schema, rows)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return the writer of new rows, or of changes of rows."""
