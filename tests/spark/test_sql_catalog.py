@@ -79,8 +79,10 @@ def written(session: Any, tmp_path: Path) -> Catalog:
 
 def test_branches_tags_and_types_are_listed(written: Catalog) -> None:
     written.graph.branches.create("review")
+    assert written.sql("SELECT name FROM og.system.tags") == []
     written.graph.tags.create("v1")
     written.graph.tags.create("review")
+    assert written.sql("SELECT name FROM og.system.tags") == [("review",), ("v1",)]
     assert written.sql(f"SHOW NAMESPACES IN {written.name}") == [
         ("`tag:review`",), ("main",), ("review",), ("system",), ("v1",)
     ]  # fmt: skip
