@@ -26,6 +26,9 @@ class Awaiting:
         assert text.startswith("Async")
         return text.removeprefix("Async")
 
+    def __call__(self, *args: Any, **given: Any) -> Any:
+        return plain(_call(self._twin, args, given, self._runner), self._runner)
+
     def __iter__(self) -> Iterator[Any]:
         return _items(aiter(self._twin), self._runner)
 
