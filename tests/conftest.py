@@ -6,7 +6,7 @@ import gc
 import itertools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,10 +76,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _LONG.index(name) if (name := _folder(item)) in _LONG else len(_LONG))
 
 
-def pytest_collection_finish() -> None:
-    """Let the collector of garbage pass over what was imported and collected: it lives as long as the run."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let the collector of garbage pass over what is imported and collected: it lives as long as the run."""
+    gc.disable()
+    found = yield
     gc.collect()
     gc.freeze()
+    gc.enable()
+    return found
 
 
 def _folder(item: pytest.Item) -> str:
