@@ -57,6 +57,7 @@ from omnigraph.pipeline.steps.declared_order import declared_order
 from omnigraph.pipeline.steps.time_zone import keep_zone
 from omnigraph.pipeline.steps.where_option import filters_of
 from omnigraph.pipeline.workers.feed import FEED_SCHEMA, FeedScan
+from omnigraph.pipeline.workers.modules import freeze_modules
 from omnigraph.pipeline.workers.scan import ResultPart, TablePart, TableScan, read_result
 
 if TYPE_CHECKING:
@@ -261,3 +262,6 @@ def find_table(snapshot: Snapshot, path: str | None) -> TableType:
         hint = suggest(path, [*names, *(table.name for table in known)])
         raise NotFound(f"there is no table {path!r}" + (f": {hint}" if hint else ""), table_key=path)
     return found[0]
+
+
+freeze_modules()

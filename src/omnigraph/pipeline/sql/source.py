@@ -19,6 +19,7 @@ from omnigraph.pipeline.sql.changes_writer import ChangesWriter
 from omnigraph.pipeline.sql.conditions import read_conditions
 from omnigraph.pipeline.sql.places import OF_CATALOG, find_type, open_graph_of
 from omnigraph.pipeline.sql.system_tables import system_rows
+from omnigraph.pipeline.workers.modules import freeze_modules
 from omnigraph.pipeline.workers.scan import ResultPart, TableScan, read_result
 
 CATALOG_FORMAT = "omnigraph_catalog"
@@ -89,3 +90,6 @@ class RowsReader(DataSourceReader):  # type: ignore[misc]
         """Yield the rows."""
         assert isinstance(partition, ResultPart)
         return read_result(partition, self.wanted)
+
+
+freeze_modules()

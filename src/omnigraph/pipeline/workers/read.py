@@ -23,6 +23,7 @@ from omnigraph.execution.load.stage.sinks import FragmentSink
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.model.hashing import Hashes
 from omnigraph.graph.write.integrity.blob_sources import BlobSources, allow_sources, said_sources
+from omnigraph.pipeline.workers.modules import freeze_modules
 from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, SplitTableOutcome, encode
 from omnigraph.storage.files.inputs import own_folder, within
 from omnigraph.storage.namespace import SnapshotNamespace
@@ -136,3 +137,6 @@ def _fill_outcome(outcome: SplitOutcome, task: SplitTask, key: int, writes: bool
             except OmniError:
                 outcome.doubtful = True
     return hashes
+
+
+freeze_modules()
