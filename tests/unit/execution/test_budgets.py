@@ -119,5 +119,5 @@ def test_what_queries_have_read_is_let_go_when_it_takes_too_much(
     forgetful = og.open(uri, read_only=True)
     with as_another_process():
         assert reads(forgetful) != {}
-    assert reads(forgetful) != {}
+        assert reads(forgetful) != {}
     assert len(forgetful.query(PAIRS)) == PEOPLE**2
