@@ -120,6 +120,19 @@ def test_a_worker_that_hangs_does_not_keep_the_server_from_stopping(
 
 
 @pytest.mark.long
+def test_a_server_whose_workers_cannot_start_ends_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    og.init(tmp_path / "people", SCHEMA)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")  # its library is not installed
+    with running_server(tmp_path, str(tmp_path / "people"), workers=2) as server:
+        assert server.process.wait(60) == 1
+    told = capfd.readouterr().err
+    assert "opentelemetry" in told
+    assert "error [unavailable]: the server did not start" in told
+
+
+@pytest.mark.long
 def test_workers_end_when_the_process_that_started_them_was_killed(tmp_path: Path) -> None:
     og.init(tmp_path / "people", SCHEMA)
     with running_server(tmp_path, str(tmp_path / "people"), workers=2) as server:

@@ -31,6 +31,7 @@ from omnigraph.server.limits import RequestLimits
 from omnigraph.server.observe.logs import set_up_logs
 from omnigraph.server.observe.traces import find_traces
 from omnigraph.server.policies import ServerPolicies, read_policies
+from omnigraph.server.requests.connections import PatientConnection
 from omnigraph.server.revisions.of_cluster import check_cluster
 from omnigraph.server.supervision import Supervisor
 from omnigraph.server.webhooks.config import Webhook, read_webhooks
@@ -99,7 +100,7 @@ def _run(
         host=host,
         port=port,
         workers=request.workers,
-        http="omnigraph.server.requests.connections:PatientConnection",
+        http=PatientConnection,
         log_config=None,
         access_log=False,
         # A worker that works hard is not a dead one.
@@ -115,10 +116,13 @@ def _run(
         signal.signal(number, lambda *_: None)
     if request.workers > 1:
         set_up_logs()
-        Supervisor(config, [sock], limits.stop_seconds + limits.exit_seconds).run()
+        supervisor = Supervisor(config, [sock], limits.stop_seconds + limits.exit_seconds)
+        supervisor.run()
+        has_failed = supervisor.has_failed
     else:
         server.run(sockets=[sock])
-    if not server.started and request.workers == 1:
+        has_failed = not server.started
+    if has_failed:
         raise Unavailable("the server did not start: what it wrote above says why")
 
 

@@ -23,6 +23,9 @@ class Supervisor(Multiprocess):
         self._stop_seconds = stop_seconds
         self._unanswered: dict[Process, float] = {}
         """Since when a worker has been asked whether it works."""
+        self._has_served = False
+        self.has_failed = False
+        """Whether it stopped because no worker could start."""
 
     def keep_subprocess_alive(self) -> None:
         """Replace workers that have died, and those that have not answered in time."""
@@ -32,8 +35,8 @@ class Supervisor(Multiprocess):
             worker.kill()
             worker.join()
             self._unanswered.pop(worker, None)
-            if worker.exitcode == STARTUP_FAILURE:
-                _log.error("worker %s could not start: the server stops", worker.pid)
+            if worker.exitcode == STARTUP_FAILURE or (not self._has_served and (worker.exitcode or 0) > 0):
+                self.has_failed = True
                 self.should_exit.set()
                 return
             _log.warning("worker %s died and is replaced", worker.pid)
@@ -58,7 +61,7 @@ class Supervisor(Multiprocess):
                 worker.parent_conn.send(b"ping")
                 since = self._unanswered[worker] = clock.current().monotonic()
             if worker.parent_conn.poll():
-                worker.parent_conn.recv()
+                self._has_served |= worker.parent_conn.recv()
                 del self._unanswered[worker]
         except (OSError, EOFError):
             return True
