@@ -37,6 +37,7 @@ from omnigraph.compiler.typecheck.writes.statements import default_value
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.graph.manifest.layout import table_identity
 from support.examples import model_settings
+from support.generated_mutations import Mutations
 from support.graphs import notes, plan_paths
 from support.integrity_oracle import assert_integrity, violations
 from support.reference_graph import Edge, MemoryGraph, whole_row
@@ -66,6 +67,9 @@ OPTIONAL = {
         ["2024-02-29T01:02:03.004Z", "1969-12-31T23:59:59Z", "2000-01-01", "2001-01-01T00:00:00.001Z"],
     ),
     "l": ("[I32]?", [[], [1, 2], [3]]),
+    "ls": ("[String]?", [["a"], [], ["b", "cd"]]),
+    "v": ("Vector(2)?", [[0.5, -1.0], [1, 0]]),
+    "p": ("Blob?", ["base64:AAE=", "base64:"]),
     "ld": ("[Date]?", [["2024-02-29"], []]),
     "b": ("Bool?", [True, False]),
     "q": ('String @default("dq")', ["a", "b"]),
@@ -74,13 +78,6 @@ OPTIONAL = {
 """Properties that a type may have: the declaration, and values, of which some break rules."""
 WRONG: dict[str, list[Any]] = {"e": ["zz"], "r": [11, -1], "c": ["A1"], "f": [1e300]}
 """The values that break a rule, where the type has it; they are written now and then."""
-COMPUTED = {
-    **{name: [f"{name} + 1", f"{name} * 7", f"-{name}", f"10 - {name}"] for name in ("r", "n", "m")},
-    **{name: [f"{name} * 2.5", f"1 / {name}", f"{name} % 2"] for name in ("f", "g")},
-    **{name: [f'{name} + "x"', f"upper({name})", f"substring({name}, 1)"] for name in ("s", "c", "q")},
-    **{name: [f"{name} + 1", f"{name} - 30"] for name in ("d", "t")},
-}
-"""What an update may compute from the row; of some values it has no result."""
 EDITS = [
     *[("r: I32?", "r: I64?"), ("g: F32?", "g: F64?"), ("m: I32 ", "m: I64 ")],
     *[("e: enum(a, b)?", "e: enum(a, b, zz)?"), ("e: enum(a, b)?", "e: enum(a, b)")],
@@ -178,10 +175,6 @@ def touched(before: MemoryGraph, after: MemoryGraph) -> dict[str, set[str]]:
         changed = {id_ for id_ in {*old, *new} if old.get(id_) != new.get(id_)}
         found[edge.name] = {rows[id_].source for rows in (old, new) for id_ in changed if id_ in rows}
     return found
-
-
-def _sides(edge: EdgeType) -> tuple[tuple[str, str], ...]:
-    return ("from", edge.source), ("to", edge.target)
 
 
 class Refused(Exception):
@@ -501,84 +494,24 @@ class WriteMachine(RuleBasedStateMachine):
                 return self._schema_change(data, branch)
 
     def _mutation(self, data: st.DataObject, before: MemoryGraph, kinds: list[str]) -> Operation | None:
-        catalog = before.catalog
-        params: dict[str, Any] = {}
-        declared: list[str] = []
-
-        def parameter(type_: str, value: Any) -> str:
-            name = f"v{len(declared)}"
-            declared.append(f"${name}: {type_}")
-            params[name] = value
-            return f"${name}"
-
-        def value_of(table: TableType, name: str, nullable: bool = True) -> str:
-            type_ = table.by_name[name].type
-            options = [*candidates(data, table, name), *([None] if type_.nullable and nullable else [])]
-            text = "String" if type_.enum is not None else str(type_.scalar.value)
-            text = f"[{text}]" if type_.is_list else text
-            return parameter(f"{text}{'?' if type_.nullable else ''}", data.draw(st.sampled_from(options)))
-
-        statements = []
-        for kind in kinds:
-            tables = (
-                list(catalog.edges)
-                if kind == "edge"
-                else list(catalog.nodes)
-                if kind == "node"
-                else list(catalog.tables)
-            )
-            table = data.draw(st.sampled_from(tables))
-            if kind in ("node", "edge"):
-                required = [
-                    item.name for item in table.properties if not item.type.nullable and item.default is None
-                ]
-                chosen = (
-                    data.draw(
-                        st.sets(
-                            st.sampled_from(sorted(table.by_name)),
-                            min_size=min(2, len(table.by_name)),
-                            max_size=6,
-                        )
-                    )
-                    if table.by_name
-                    else set()
-                )
-                parts = [f"{name}: {value_of(table, name)}" for name in sorted({*required, *chosen})]
-                if kind == "edge":
-                    ends = [self._end(data, before, getattr(table, side)) for side in ("source", "target")]
-                    parts += [
-                        f"{word}: {parameter('String', end)}"
-                        for word, end in zip(("from", "to"), ends, strict=True)
-                    ]
-                elif not parts:
-                    continue
-                statements.append(f"insert {table.name} {{ {' '.join(parts)} }}")
-                continue
-            if kind == "upsert":
-                statements.append(self._upsert(data, before, table, value_of, parameter))
-                continue
-            comparable = [item for item in table.properties if not item.type.is_list]
-            if not comparable:
-                continue
-            where = data.draw(st.sampled_from(comparable))
-            operator = data.draw(st.sampled_from(["=", "=", "!=", "<", ">=", ">"]))
-            condition = f"{where.name} {operator} {value_of(table, where.name, nullable=False)}"
-            if where.name in COMPUTED and data.draw(st.booleans()):
-                condition = f"{data.draw(st.sampled_from(COMPUTED[where.name]))} {operator} {where.name}"
-            if kind == "delete":
-                statements.append(f"delete {table.name} where {condition}")
-                continue
-            key = set(table.key or ())
-            settable = [item.name for item in table.properties if item.name not in key]
-            if settable:
-                name = data.draw(st.sampled_from(settable))
-                computed = COMPUTED.get(name, []) if data.draw(st.booleans()) else []
-                value = data.draw(st.sampled_from(computed)) if computed else value_of(table, name)
-                statements.append(f"update {table.name} set {{ {name}: {value} }} where {condition}")
+        drawn = self._mutations(data, before)
+        statements = [text for kind in kinds if (text := drawn.statement(kind)) is not None]
         if not statements:
             return None
-        text = f"query q({', '.join(declared)}) {{ {' '.join(statements)} }}"
-        return self._simulated(text, params, all(kind in ("node", "edge") for kind in kinds))
+        repeatable = all(kind in ("node", "edge") for kind in kinds)
+        return self._simulated(drawn.query(statements), drawn.params, repeatable)
+
+    def _matched(self, data: st.DataObject, before: MemoryGraph) -> Operation | None:
+        """Draw a mutation that writes what a pattern finds."""
+        drawn = self._mutations(data, before)
+        text = drawn.of_match()
+        return None if text is None else self._simulated(text, drawn.params, False)
+
+    def _mutations(self, data: st.DataObject, before: MemoryGraph) -> Mutations:
+        def end(node: str) -> str:
+            return self._end(data, before, node)
+
+        return Mutations(data.draw, before, partial(candidates, data), end)
 
     def _simulated(self, text: str, params: dict[str, Any], repeatable: bool) -> Operation:
         """Return a mutation that the model runs as well."""
@@ -600,68 +533,6 @@ class WriteMachine(RuleBasedStateMachine):
             return _let_in(graph, after), counts
 
         return Operation("mutation", (text, params), repeatable, simulate)
-
-    def _matched(self, data: st.DataObject, before: MemoryGraph) -> Operation:
-        """Draw a mutation that writes what a pattern finds."""
-        edge = data.draw(st.sampled_from(list(before.catalog.edges)))
-        pattern = f"$a: {edge.source} $a $e:{edge.name[0].lower()}{edge.name[1:]} $b"
-        if data.draw(st.integers(0, 2)) == 0:
-            pattern = f"$a: {edge.source} optional {{ $a {edge.name.lower()} $b }}"
-        source, target = (before.catalog.node(name) for name in (edge.source, edge.target))
-        assert source is not None and target is not None
-        kind = data.draw(st.sampled_from(["insert", "insert", "update", "update", "delete"]))
-        statements = []
-        for _ in range(data.draw(st.integers(1, 2))):
-            if kind == "delete":
-                statements.append(f"delete {data.draw(st.sampled_from(['$a', '$b']))}")
-                continue
-            if kind == "insert":
-                required = [
-                    item.name for item in edge.properties if not item.type.nullable and item.default is None
-                ]
-                if required:
-                    return self._schema_free(before)
-                statements.append(f"insert {edge.name} {{ from: $a, to: $b }}")
-                continue
-            variable, node = data.draw(st.sampled_from([("$a", source), ("$b", target)]))
-            own = [item for item in node.properties if item.name not in (node.key or ())]
-            if own:
-                item = data.draw(st.sampled_from(own))
-                same = [f"$a.{other.name}" for other in source.properties if other.type == item.type]
-                options = [*COMPUTED.get(item.name, []), *same, item.name]
-                value = data.draw(st.sampled_from(options))
-                statements.append(f"update {variable} set {{ {item.name}: {value} }}")
-        if not statements:
-            return self._schema_free(before)
-        return self._simulated(f"query q() {{ match {{ {pattern} }} {' '.join(statements)} }}", {}, False)
-
-    def _schema_free(self, before: MemoryGraph) -> Operation:
-        """Return a mutation that deletes what is nowhere."""
-        name = before.catalog.nodes[0].name
-        text = f'query q() {{ match {{ $a: {name} $a.id = "nowhere" }} delete $a }}'
-        return self._simulated(text, {}, False)
-
-    def _upsert(
-        self,
-        data: st.DataObject,
-        before: MemoryGraph,
-        table: TableType,
-        value_of: Callable[[TableType, str], str],
-        parameter: Callable[[str, Any], str],
-    ) -> str:
-        """Draw an upsert: of a stored row or of another one, with any of its properties."""
-        names = set(table.key or ()) & set(table.by_name)
-        if table.by_name:
-            names |= data.draw(st.sets(st.sampled_from(sorted(table.by_name)), max_size=3))
-        parts = [f"{name}: {value_of(table, name)}" for name in sorted(names)]
-        if isinstance(table, EdgeType):
-            ends = [(word, self._end(data, before, node)) for word, node in _sides(table)]
-            parts += [f"{word}: {parameter('String', end)}" for word, end in ends]
-        if not table.key:
-            stored = before.nodes[table.name] if isinstance(table, NodeType) else before.edges[table.name]
-            id_ = data.draw(st.sampled_from(["i1", "i2", *sorted(stored)[:3]]))
-            parts.append(f"id: {parameter('String', id_)}")
-        return f"upsert {table.name} {{ {' '.join(parts)} }}"
 
     def _load(self, data: st.DataObject, before: MemoryGraph) -> Operation:
         modes = ["append", "append", "merge", "merge", "patch", "patch", "overwrite"]
@@ -787,7 +658,7 @@ class WriteMachine(RuleBasedStateMachine):
 
 
 TestWriteModel = pytest.mark.long(WriteMachine.TestCase)
-TestWriteModel.settings = model_settings(50, stateful_step_count=STEPS, phases=(Phase.generate,))
+TestWriteModel.settings = model_settings(40, stateful_step_count=STEPS, phases=(Phase.generate,))
 
 
 @pytest.fixture(scope="module", autouse=True)

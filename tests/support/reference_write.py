@@ -115,6 +115,8 @@ def _run_matched(query: WriteQuery, match: ReadQuery, graph: MemoryGraph) -> dic
             elif isinstance(statement, InsertNode | Upsert):
                 node = graph.catalog.node(target_of(statement).type_name)
                 assert node is not None
+                if None in [values[item] for item in node.key or ()]:
+                    raise Uncomputable
                 name = graph.node_id(node, values) if node.key else f"new {number}"
             else:
                 edge = graph.catalog.edge(statement.type_name)
