@@ -36,6 +36,8 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "indexes.py": (),
     "branch.py": (),
     "cli.py": (),
+    "server.py": (),
+    "sql.py": (),
 }
 """What is run, and how large: so that a round takes a third of the time on two idle cores."""
 

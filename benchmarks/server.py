@@ -18,6 +18,7 @@ import httpx
 import pyarrow as pa
 
 import omnigraph as og
+from _harness import Report
 from _neo4j import Neo4j, running_neo4j
 from omnigraph.sdk.remote.requests.connections import Connections
 
@@ -51,6 +52,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     rows, points, writes, seconds = (20_000, 200, 10, 1.0) if quick else (1_000_000, 2_000, 50, 5.0)
     folder = Path(tempfile.mkdtemp(prefix="omnigraph-bench-"))
+    report = Report("Over HTTP")
     process = None
     try:
         here = make_graph(folder / "people", rows)
@@ -63,19 +65,19 @@ def main() -> None:
         assert process.stdout is not None
         address = process.stdout.readline().strip().partition("=")[2]
         there = og.open(f"http://{address}/graphs/people")
-        compare_rates(here, there, rows, points, writes)
-        show_bare_answers(points)
-        compare_streams(here, there, rows, 3 if quick else 5)
-        for clients in (1, 8, 64):
-            show_latency(f"http://{address}/graphs/people", clients, rows, seconds)
+        compare_rates(report, here, there, rows, points, writes)
+        compare_bare_answers(report, points)
+        compare_streams(report, here, there, rows, 3 if quick else 5)
+        compare_clients(report, f"http://{address}/graphs/people", rows, seconds)
         most = min(rows, MOST_PEERS_ROWS)
         with running_neo4j(folder / "neo4j", most) as peer:
-            compare_servers(there, peer, most, points, writes)
+            compare_servers(report, there, peer, most, points, writes)
     finally:
         if process is not None:
             process.terminate()
             process.wait(60)
         shutil.rmtree(folder, ignore_errors=True)
+    report.show()
 
 
 def make_graph(path: Path, rows: int) -> og.Graph:
@@ -94,8 +96,10 @@ def make_graph(path: Path, rows: int) -> og.Graph:
     return graph
 
 
-def compare_rates(here: og.Graph, there: og.Graph, rows: int, points: int, writes: int) -> None:
-    """Print point reads and writes a second, in turns, so that a busy moment hits both."""
+def compare_rates(
+    report: Report, here: og.Graph, there: og.Graph, rows: int, points: int, writes: int
+) -> None:
+    """Tell point reads and writes a second, in turns, so that a busy moment hits both."""
     names = [f"person {(n * 7919) % rows}" for n in range(points)]
 
     def read(graph: og.Graph) -> Callable[[int], object]:
@@ -104,12 +108,12 @@ def compare_rates(here: og.Graph, there: og.Graph, rows: int, points: int, write
     def write(graph: og.Graph, who: str) -> Callable[[int], object]:
         return lambda n: graph.mutate(ADD, {"n": f"{who} {n}"})
 
-    show_pair("point read", measure_in_turns(read(here), read(there), points), 0.5)
-    show_pair("write", measure_in_turns(write(here, "here"), write(there, "there"), writes), 0.8)
+    add_pair(report, "point read", measure_in_turns(read(here), read(there), points), 0.5)
+    add_pair(report, "write", measure_in_turns(write(here, "here"), write(there, "there"), writes), 0.8)
 
 
-def show_bare_answers(points: int) -> None:
-    """Print what an answer costs that says nothing: what Python takes for HTTP alone, by two clients."""
+def compare_bare_answers(report: Report, points: int) -> None:
+    """Tell what an answer costs that says nothing: what Python takes for HTTP alone, by two clients."""
     with subprocess.Popen([sys.executable, "-c", BARE], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         address = f"http://127.0.0.1:{int(process.stdout.readline())}/"
@@ -123,11 +127,14 @@ def show_bare_answers(points: int) -> None:
                 )
         finally:
             process.terminate()
-    print(f"a bare answer of uvicorn: {1e3 / ours:.2f} ms to our client, {1e3 / theirs:.2f} ms to httpx")
+    facts = f"{1e3 / ours:.2f} ms, {1e3 / theirs:.2f} ms"
+    report.tell("a bare answer of uvicorn to our client / to httpx", theirs / ours, facts)
 
 
-def compare_servers(ours: og.Graph, peer: Neo4j | None, rows: int, points: int, writes: int) -> None:
-    """Print point reads and writes a second of two servers, each asked over one HTTP connection, in turns."""
+def compare_servers(
+    report: Report, ours: og.Graph, peer: Neo4j | None, rows: int, points: int, writes: int
+) -> None:
+    """Tell point reads and writes a second of two servers, each asked over one HTTP connection, in turns."""
     if peer is None:
         print("Neo4j is not compared with: NEO4J_JARS names no folder of its jars")
         return
@@ -137,18 +144,18 @@ def compare_servers(ours: og.Graph, peer: Neo4j | None, rows: int, points: int, 
         lambda n: peer.ask(PEER_POINT, n=names[n % points]),
         points,
     )
-    show_servers("point read", rates)
+    add_servers(report, "point read", rates)
     rates = measure_in_turns(
         lambda n: ours.mutate(ADD, {"n": f"beside {n}"}),
         lambda n: peer.ask(PEER_ADD, n=f"beside {n}"),
         writes,
     )
-    show_servers("write", rates)
+    add_servers(report, "write", rates)
 
 
-def show_servers(name: str, rates: tuple[float, float]) -> None:
-    """Print one comparison of two servers."""
-    print(f"{name}: OmniGraph {rates[0]:,.0f}/s, Neo4j {rates[1]:,.0f}/s: {rates[0] / rates[1]:.2f}x")
+def add_servers(report: Report, name: str, rates: tuple[float, float]) -> None:
+    """Tell one comparison of two servers."""
+    report.tell(f"{name}s a second / Neo4j's", rates[0] / rates[1], f"{rates[0]:,.0f}/s, {rates[1]:,.0f}/s")
 
 
 def measure_in_turns(
@@ -167,8 +174,8 @@ def measure_in_turns(
     return 1 / median(spent[0]), 1 / median(spent[1])
 
 
-def compare_streams(here: og.Graph, there: og.Graph, rows: int, times: int) -> None:
-    """Print how fast all rows come as an Arrow table."""
+def compare_streams(report: Report, here: og.Graph, there: og.Graph, rows: int, times: int) -> None:
+    """Tell how fast all rows come as an Arrow table."""
 
     def all_of(graph: og.Graph) -> float:
         began = time.perf_counter()
@@ -184,14 +191,16 @@ def compare_streams(here: og.Graph, there: og.Graph, rows: int, times: int) -> N
         for graph in (here, there):
             ask(graph)
         pairs = [(ask(here), ask(there)) for _ in range(times)]
-        show_pair(name, (median(a for a, _ in pairs), median(b for _, b in pairs)), 0.7)
+        add_pair(report, name, (median(a for a, _ in pairs), median(b for _, b in pairs)), 0.7)
     size = here.query(ALL).to_arrow().nbytes
     bare = median(measure_socket(size) for _ in range(times))
     alone = rows / median(all_of(here) for _ in range(times))
     over = rows / median(all_of(there) for _ in range(times))
-    print(
-        f"{size / 2**20:,.0f} MiB over a bare socket: {bare * 1e3:,.1f} ms; in process and then over it "
-        f"{(alone + bare) * 1e3:,.1f} ms, over HTTP {over * 1e3:,.1f} ms: {(alone + bare) / over:.2f}x"
+    report.tell(
+        f"{rows:,} rows, in process and over a bare socket / over HTTP",
+        (alone + bare) / over,
+        f"{(alone + bare) * 1e3:,.1f} ms, {over * 1e3:,.1f} ms; the socket alone {bare * 1e3:,.1f} ms "
+        f"for {size / 2**20:,.0f} MiB",
     )
 
 
@@ -218,18 +227,27 @@ client.sendall(data)
             return time.perf_counter() - began
 
 
-def show_pair(name: str, rates: tuple[float, float], aim: float) -> None:
-    """Print one comparison."""
-    ratio = rates[1] / rates[0]
-    verdict = "met" if ratio >= aim else "MISSED"
-    print(
-        f"{name}: in process {rates[0]:,.0f}/s, over HTTP {rates[1]:,.0f}/s: {ratio:.2f}x "
-        f"(aim {aim}x: {verdict})"
+def add_pair(report: Report, name: str, rates: tuple[float, float], aim: float) -> None:
+    """Tell one comparison of what is served with the same in process."""
+    report.at_least(
+        f"{name} over HTTP / in process",
+        rates[1] / rates[0],
+        aim,
+        f"{rates[1]:,.0f}/s, {rates[0]:,.0f}/s",
     )
 
 
-def show_latency(uri: str, clients: int, rows: int, seconds: float) -> None:
-    """Print how long point reads take when so many clients ask at once."""
+def compare_clients(report: Report, uri: str, rows: int, seconds: float) -> None:
+    """Tell how reads a second grow with the clients that ask at once."""
+    alone = measure_latency(uri, 1, rows, seconds)
+    for clients in (1, 8, 64):
+        rate, half, most = alone if clients == 1 else measure_latency(uri, clients, rows, seconds)
+        facts = f"{rate:,.0f} reads/s, p50 {half:.1f} ms, p99 {most:.1f} ms"
+        report.tell(f"reads a second of {clients} clients / of 1", rate / alone[0], facts)
+
+
+def measure_latency(uri: str, clients: int, rows: int, seconds: float) -> tuple[float, float, float]:
+    """Return the reads a second of so many clients, and p50 and p99 of what they took in milliseconds."""
     spent: list[float] = []
     end = time.perf_counter() + seconds
 
@@ -249,7 +267,7 @@ def show_latency(uri: str, clients: int, rows: int, seconds: float) -> None:
         thread.join()
     spent.sort()
     at = [spent[int(len(spent) * part)] * 1e3 for part in (0.5, 0.99)]
-    print(f"{clients} clients: {len(spent) / seconds:,.0f} reads/s, p50 {at[0]:.1f} ms, p99 {at[1]:.1f} ms")
+    return len(spent) / seconds, at[0], at[1]
 
 
 if __name__ == "__main__":
