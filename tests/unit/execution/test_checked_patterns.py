@@ -7,10 +7,11 @@ import random
 import pyarrow as pa
 import pytest
 
-from omnigraph.base.errors import BadInput, TypeCheckError
+from omnigraph.base.errors import BadInput, ResourceLimit, TypeCheckError
 from omnigraph.compiler.frontend import compile_query, compile_schema
-from omnigraph.compiler.functions.patterns import find_pattern_problem
+from omnigraph.compiler.functions.patterns import MOST_OPTIONS, find_pattern_problem, require_few_options
 from omnigraph.execution.patterns import find_pattern
+from omnigraph.graph.schema_apply.check_satisfiable import check_usable
 from support.examples import examples
 
 _LETTERS = "ab-()[]^$.*+?{}120,|\\:=!<>_é日 &\n"
@@ -79,3 +80,40 @@ def test_a_pattern_whose_automaton_is_too_large_is_refused_before_anything_is_re
     pattern = "((a{1000}){1000}){1000}"
     assert find_pattern_problem(pattern) is None
     assert _refusal(pattern) is not None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "options"),
+    [
+        ("[a-z]{1,1000}" * 11, 10_989),
+        ("a?" * 10_001, 10_001),
+        ("(?:a?b*){0,400}" * 9, 10_800),
+        ("((a{0,10}){0,10}){0,10}" * 10, 11_100),
+        ("(?:a?){1000}" * 10 + "b{2,}", 10_001),
+    ],
+)
+def test_a_pattern_of_too_many_optional_parts_is_refused_wherever_it_is_given(
+    pattern: str, options: int
+) -> None:
+    schema = "node P { name: String @key }"
+    catalog = compile_schema(schema)
+
+    def literal() -> None:
+        text = f'query q() {{ match {{ $p: P  matches($p.name, "{pattern}") }} return {{ $p }} }}'
+        compile_query(text, catalog)
+
+    def rule() -> None:
+        check_usable(compile_schema(f'node P {{ name: String @key @check(name, "{pattern}") }}'))
+
+    for give in (literal, rule, lambda: find_pattern(pa.array([""]), pattern)):
+        with pytest.raises(ResourceLimit) as told:
+            give()
+        limits = told.value.resource, told.value.limit, told.value.actual
+        assert limits == ("pattern_options", MOST_OPTIONS, options)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["[a-z]{1,1000}" * 10, "(?:ab|c){1000}" * 20, "x+y*" * 5_000, "word|" * 20_000, "a{0}(b?){0}"]
+)
+def test_what_repeats_as_often_without_options_or_less_is_taken(pattern: str) -> None:
+    require_few_options(pattern)

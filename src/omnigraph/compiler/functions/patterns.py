@@ -1,8 +1,10 @@
-"""Whether a text is a regular expression of RE2: its grammar, without what its size decides."""
+"""Whether a text is a regular expression of RE2, and how many optional parts it has."""
 
 from __future__ import annotations
 
 import re
+
+from omnigraph.base.errors import ResourceLimit
 
 _REPETITION = re.compile(r"\{(0|[1-9][0-9]*)(,(0|[1-9][0-9]*)?)?\}")
 _FLAGS = re.compile(r"\(\?(?:[imsU]*(?:-[imsU]+)?)([:)])")
@@ -18,6 +20,8 @@ _POSIX_NAME = re.compile(
     "alnum|alpha|ascii|blank|cntrl|digit|graph|lower|print|punct|space|upper|word|xdigit"
 )
 _MOST_REPEATS = 1000
+MOST_OPTIONS = 10_000
+"""Optional parts that a pattern may have: RE2 takes time that grows with their square, here 0.1 s."""
 _LAST_CHARACTER = 0x10FFFF
 _SINGLE = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 
@@ -38,13 +42,39 @@ def find_pattern_problem(pattern: str) -> str | None:
     return None
 
 
+def require_few_options(pattern: str) -> None:
+    """Raise ResourceLimit if a regular expression has too many optional parts; other texts pass."""
+    read = _Pattern(pattern)
+    try:
+        read.read()
+    except _Wrong:
+        return
+    if read.options > MOST_OPTIONS:
+        raise ResourceLimit(
+            f"the pattern has {read.options} optional parts, counted with their repetitions, and may have "
+            f"{MOST_OPTIONS}: repeat them less often, or without a bound (* and +)",
+            resource="pattern_options",
+            limit=MOST_OPTIONS,
+            actual=read.options,
+        )
+
+
 class _Pattern:
-    """Reads a pattern from its start; what is read is not kept."""
+    """Reads a pattern from its start; what is read is not kept, but for the number of optional parts."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
         self._names: set[str] = set()
+        self._sums = [0]
+        """Optional parts so far: of the pattern, and of each group that is open."""
+        self._within = 0
+        """Optional parts of what a repetition would repeat."""
+
+    @property
+    def options(self) -> int:
+        """How many optional parts there are once repetitions are written out."""
+        return self._sums[0]
 
     def read(self) -> None:
         """Read it all, or raise _Wrong."""
@@ -56,11 +86,14 @@ class _Pattern:
             if letter == "(":
                 if self._open_group():
                     open_groups.append(start)
+                    self._sums.append(0)
                     can_repeat = False
             elif letter == ")":
                 if not open_groups:
                     raise _Wrong("unexpected ): there is no ( before it")
                 open_groups.pop()
+                self._within = self._sums.pop()
+                self._sums[-1] += self._within
                 self._at, can_repeat = self._at + 1, True
             elif letter == "|":
                 self._at, can_repeat = self._at + 1, False
@@ -71,6 +104,7 @@ class _Pattern:
                     raise _Wrong(f"nothing stands before {operator} that it could repeat")
                 repeated = operator
             else:
+                self._within = 0
                 can_repeat = self._one() or can_repeat
         if open_groups:
             raise _Wrong(f"missing ): {self._text[open_groups[0] :]}")
@@ -101,6 +135,7 @@ class _Pattern:
     def _repetition(self) -> str:
         """Read `*`, `+`, `?` or `{n,m}` and return it; empty if there is none."""
         start = self._at
+        times, optional = 1, 1
         if self._text[start] in "*+?":
             self._at += 1
         elif counts := self._take(_REPETITION):
@@ -108,10 +143,13 @@ class _Pattern:
             if max(low, high) > _MOST_REPEATS or high < low:
                 rule = f"at most {_MOST_REPEATS}, the smaller number first"
                 raise _Wrong(f"{counts[0]} is not a repetition: {rule}")
+            times, optional = high, 1 if counts[0].endswith(",}") else high - low
         else:
             return ""
         if self._text[self._at : self._at + 1] == "?":
             self._at += 1
+        # What it repeats was counted once.
+        self._sums[-1] += (times - 1) * self._within + optional
         return self._text[start : self._at]
 
     def _one(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from omnigraph.compiler.functions.patterns import find_pattern_problem
+from omnigraph.compiler.functions.patterns import find_pattern_problem, require_few_options
 from omnigraph.compiler.ir.computed import ConditionTruth, ListOf, MemberTest
 from omnigraph.compiler.ir.conditions import TextMatches
 from omnigraph.compiler.ir.values import Constant, ListMember, Parameter, Value
@@ -96,4 +96,5 @@ def check_matches(check: CheckContext, scope: Scope, node: ast.FunctionCall) -> 
             message = f"the pattern is not a regular expression (RE2): {problem}"
             check.report("T25", message, node.arguments[1].span)
             return None
+        require_few_options(pattern.value)
     return ConditionTruth(TextMatches(text, pattern))

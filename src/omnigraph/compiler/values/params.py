@@ -74,10 +74,6 @@ def _read_integer(value: Any) -> Any:
     return value
 
 
-def _read_date(value: Any) -> Any:
-    return value.date() if isinstance(value, datetime) else _refuse_epoch(value)
-
-
 def _refuse_epoch(value: Any) -> Any:
     if isinstance(value, int):
         raise Refused(Fault.KIND, value)
@@ -85,7 +81,7 @@ def _refuse_epoch(value: Any) -> Any:
 
 
 _FORMS = dict.fromkeys(STORED_RANGES, _read_integer)
-_FORMS |= {Scalar.DATE: _read_date, Scalar.DATETIME: _refuse_epoch}
+_FORMS |= {Scalar.DATE: _refuse_epoch, Scalar.DATETIME: _refuse_epoch}
 
 
 def _explain(name: str, type_: PropertyType, refused: Refused) -> ParameterError:
@@ -106,6 +102,8 @@ def _explain(name: str, type_: PropertyType, refused: Refused) -> ParameterError
             reason = f": the number exceeds the range of {scalar}"
         case Fault.NAN:
             reason = f": NaN is not allowed, {scalar} needs a finite number"
+        case Fault.KIND if scalar is Scalar.DATE and isinstance(value, datetime):
+            reason = " needs a date, found a datetime: the time would be lost, give its .date()"
         case Fault.SURROGATE:
             reason = " is not a valid string: a character is half of a surrogate pair"
         case _:

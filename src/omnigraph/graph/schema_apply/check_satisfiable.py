@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog, Check, NodeType
+from omnigraph.compiler.functions.patterns import require_few_options
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.parser import read_schema
@@ -52,6 +53,7 @@ def _patterns(node: NodeType) -> Iterator[_Found]:
     for check in node.checks:
         name = f"{node.name}.{check.property}"
         value = _default(node, check)
+        require_few_options(check.pattern)
         try:
             fits = pc.match_substring_regex(pa.array([value or ""]), check.pattern)
         except pa.ArrowInvalid as error:
