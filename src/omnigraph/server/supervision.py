@@ -29,6 +29,8 @@ class Supervisor(Multiprocess):
 
     def keep_subprocess_alive(self) -> None:
         """Replace workers that have died, and those that have not answered in time."""
+        if self.should_exit.is_set():
+            return
         for index, worker in enumerate(self.processes):
             if worker.process.is_alive() and not self._hangs(worker):
                 continue
@@ -63,6 +65,7 @@ class Supervisor(Multiprocess):
             if worker.parent_conn.poll():
                 self._has_served |= worker.parent_conn.recv()
                 del self._unanswered[worker]
+                return False  # however late: this process itself may have stood still
         except (OSError, EOFError):
             return True
         return clock.current().monotonic() - since > self.config.timeout_worker_healthcheck
