@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 import omnigraph as og
+from omnigraph.sdk.remote.requests.connections import Connections
 from omnigraph.sdk.remote.requests.exchange import BROKEN, Exchange, Malformed
 from support.served import TOKENS, Served, running_server
 
@@ -77,6 +78,10 @@ def test_an_answer_that_breaks_off_anywhere_is_never_a_shorter_one(answer: bytes
         b"HTTP/2 200\r\n\r\n",
         b"HTTP/1.1 200 OK\r\n\r\nto the end of the connection",
         b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: %b\r\n\r\nhello" % (b"9" * 17),
+        b"HTTP/1.1 200 OK\r\nContent-Length: %b\r\n\r\nhello" % (b"9" * 5_000),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nhello\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhello\r\n0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1_000,
@@ -97,6 +102,50 @@ def test_a_connection_that_the_server_closes_is_not_used_again() -> None:
     with answered(b"HTTP/1.1 204 No Content\r\n\r\n", ends=False) as exchange:
         exchange.read_head()
         assert (exchange.read(), exchange.can_go_on) == (b"", True)
+
+
+def test_what_comes_behind_an_answer_is_not_the_next_one() -> None:
+    near, far = socket.socketpair()
+    exchange = Exchange(near, "x")
+    with near, far:
+        for sent, told in ((b"first", b"nobody asked for this"), (b"second", b"")):
+            exchange.send("GET", "/", {}, None)
+            far.recv(65_536)
+            far.sendall(b"".join(_counted(body) for body in (sent, told) if body))
+            exchange.read_head()
+            assert exchange.read() == sent
+        exchange.close()
+
+
+def test_a_connection_is_given_back_once_however_often_its_answer_is_closed() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        connections = Connections(f"http://127.0.0.1:{listening.getsockname()[1]}/graphs/x")
+
+        def serve() -> None:
+            accepted, _ = listening.accept()
+            with accepted:
+                while accepted.recv(65_536):
+                    accepted.sendall(_counted(b"{}"))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        answer = connections.send("GET", "/", {}, None)
+        answer.load()
+        answer.close()
+        connections.send("GET", "/", {}, None).load()
+        assert len(connections._idle) == 1
+        connections.close()
+        thread.join(10)
+
+
+def test_a_name_that_no_server_can_have_is_told() -> None:
+    for name in ("a..b", "ü..b", "a" * 70):
+        with pytest.raises(og.BadInput, match="is not the address of a graph"):
+            og.open(f"http://{name}/graphs/x")
+
+
+def _counted(body: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 @pytest.fixture(scope="module")

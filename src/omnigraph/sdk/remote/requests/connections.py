@@ -30,14 +30,13 @@ class Lost(Exception):
 class Answer:
     """The answer to a request, read at the pace of the reader; to close it gives its connection back."""
 
-    closed = False
-
     def __init__(
         self, status: int, headers: Mapping[str, str], exchange: Exchange, pool: Connections
     ) -> None:
         self.status, self.headers = status, headers
         """Headers are named in small letters."""
         self._exchange, self._pool = exchange, pool
+        self.closed = False
         self.content = b""
         """All of it, once it is loaded."""
 
@@ -80,7 +79,9 @@ class Answer:
 
     def close(self) -> None:
         """Give the connection back; one whose answer was not read to its end is closed instead."""
-        self._pool.give_back(self._exchange)
+        if not self.closed:
+            self.closed = True
+            self._pool.give_back(self._exchange)
 
 
 def no_graph_at(uri: str) -> BadInput:
@@ -95,6 +96,7 @@ class Connections:
         parts = urlsplit(uri)
         try:
             self._host, self._port = parts.hostname, parts.port
+            (self._host or "").encode("idna")
         except ValueError as error:
             raise BadInput(f"{uri!r} is not the address of a graph: {error}") from None
         if not self._host or parts.query or parts.fragment or parts.username is not None:

@@ -15,11 +15,14 @@ _SMALL_BYTES = 1 << 16
 """Of a body that is sent together with the head."""
 _MOST_LINE_BYTES = 1 << 16
 _MOST_HEADERS = 256
+_PIECE_BYTES = 1 << 20
+"""Memory is taken for what has come, not for what an answer says that there will be."""
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 _EMPTY_STATUSES = frozenset({204, 304})
 _FIRST_FINAL_STATUS = 200
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: .*)?\r?\n")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?\r?\n")
+_LENGTH = re.compile("[0-9]{1,18}")
 _NOT_IN_HEADERS = re.compile("[\0-\x08\n-\x1f\x7f\ud800-\udfff]")
 _NOT_IN_TARGETS = re.compile("[^!-~]")
 
@@ -38,6 +41,7 @@ class Exchange:
         self.sock = sock
         self._host = host
         self._file = sock.makefile("rb")
+        """Of one answer: what came behind it is not taken for the next."""
         self._method = ""
         self._closes = False
         """Whether the server closes the connection after this answer."""
@@ -51,6 +55,8 @@ class Exchange:
         """Send a request; a body that is an iterator is sent piece by piece."""
         head = self._write_head(method, target, headers, body)
         self._method, self.is_done = method, False
+        self._file.close()
+        self._file = self.sock.makefile("rb")
         # A server that refuses a body may have answered before all of it was sent.
         with suppress(BrokenPipeError, ConnectionResetError):
             if body is None or isinstance(body, bytes):
@@ -108,7 +114,7 @@ class Exchange:
         if self._method == "HEAD" or status in _EMPTY_STATUSES:
             self._is_chunked = False
         elif not self._is_chunked:
-            if not (length.isascii() and length.isdigit()):
+            if _LENGTH.fullmatch(length) is None:
                 raise Malformed("the answer does not say where it ends")
             self._left = int(length)
         self.is_done = not self._left and not self._is_chunked
@@ -122,7 +128,8 @@ class Exchange:
             name, colon, value = line.decode("latin-1").partition(":")
             if not colon or not line.endswith(b"\n"):
                 raise Malformed("the headers of the answer break off")
-            headers[name.lower()] = value.strip()
+            name, value = name.lower(), value.strip()
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
         raise Malformed(f"the answer has more than {_MOST_HEADERS} headers")
 
     def _read_line(self) -> bytes:
@@ -146,7 +153,7 @@ class Exchange:
     def _read_piece(self, size: int, waits: bool = True) -> bytes:
         if not self._left and not self._begin_chunk():
             return b""
-        wanted = self._left if size < 0 else min(size, self._left)
+        wanted = min(self._left, _PIECE_BYTES if size < 0 else min(size, _PIECE_BYTES))
         piece = self._file.read(wanted) if waits else self._file.read1(wanted)
         if not piece or (waits and len(piece) < wanted):
             raise Malformed("the answer breaks off")
