@@ -231,3 +231,17 @@ def test_what_stands_behind_a_body_names_nobody(folder: Path) -> None:
         with socket.create_connection((host, int(port)), timeout=10) as sock:
             sock.sendall(CHUNKED + behind)
             assert sock.recv(12) == b"HTTP/1.1 401"
+
+
+def test_a_request_that_asks_for_another_protocol_is_answered_in_this_one(folder: Path) -> None:
+    # As the client of Java does with each first request.
+    asks = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
+    whole = HEAD + asks + b"Content-Length: %d\r\n\r\n" % len(NAMES) + NAMES
+    last = b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    with serving_here(app_of(folder)) as url:
+        for size in (1, 100, len(whole)):
+            pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
+            found = answer_to(url, [*pieces, last])
+            assert found.count(b"HTTP/1.1 200 OK") == 2
+            assert found.count(b"HTTP/1.1") == 2
+        assert answer_to(url, [b"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n"]).startswith(b"HTTP/1.1 400 ")

@@ -7,6 +7,7 @@ import json
 from functools import cache
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from omnigraph.base.errors import BadInput
@@ -42,13 +43,35 @@ class PatientConnection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take some bytes: of a head, or of a body, for which the request itself has a limit."""
         self._unread += len(data)
-        super().data_received(data)
+        self._feed(data)
         if self._unread > _MOST_HEAD_BYTES and not self.transport.is_closing():
             self.send_400_response("The request cannot be read.")
         elif self._is_between_requests():
             self._wait_for_head()
         else:
             self._stop_waiting()
+
+    def _feed(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as stopped:
+            self._begin_anew(data[stopped.args[0] :])
+        except httptools.HttpParserError:
+            self.send_400_response("The request cannot be read.")
+
+    def _should_upgrade(self) -> bool:
+        return True  # a request that asks for another protocol is not begun as it stands
+
+    def _begin_anew(self, rest: bytes) -> None:
+        """Begin a request as if it did not ask for another protocol: the parser passes over its body else."""
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        if method == b"CONNECT":
+            self.send_400_response("The request cannot be read.")
+            return
+        lines = [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"]
+        self.parser = httptools.HttpRequestParser(self)
+        self._feed(b"%b %b HTTP/%b\r\n%b\r\n" % (method, self.url, version, b"".join(lines)) + rest)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Note a header; one that comes behind a body says nothing any more."""
