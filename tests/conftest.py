@@ -50,6 +50,7 @@ _OWN_JAVA = (
     "test_connect.py",
     "test_demo.py",
     "test_pipeline_example.py",
+    "test_planted_secrets.py",
     "test_session.py",
     "test_soak.py",
     "test_written_lineage.py",

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from omnigraph.base.errors import BadInput
+from omnigraph.base.handed.secrets import take_over
 
 PROVIDER_VARIABLE = "OMNIGRAPH_EMBEDDING_PROVIDER"
 MODEL_VARIABLE = "OMNIGRAPH_EMBEDDING_MODEL"
 BASE_URL_VARIABLE = "OMNIGRAPH_EMBEDDING_BASE_URL"
 KEY_VARIABLE = "OMNIGRAPH_EMBEDDING_API_KEY"
 SEND_DIMENSION_VARIABLE = "OMNIGRAPH_EMBEDDING_SEND_DIMENSION"
+KEY_MEMBER = "api_key"
 CACHE_VARIABLE = "OMNIGRAPH_EMBEDDING_CACHE"
 MOCK_VARIABLE = "OMNIGRAPH_EMBEDDINGS_MOCK"
 
@@ -55,6 +57,8 @@ class EmbeddingConfig:
     """Whether to send the dimension to an OpenAI-like server; models with one size may refuse it."""
     cache: str | os.PathLike[str] | None = None
     """A folder in which vectors are kept between runs."""
+    key_file: str | None = None
+    """A file with a JSON object whose `api_key` is the key, which everybody must not be able to read."""
 
     def __post_init__(self) -> None:
         if self.kind not in PROVIDER_KINDS:
@@ -88,6 +92,8 @@ class EmbeddingConfig:
         """Return the key, given or from the environment."""
         if self.api_key:
             return self.api_key
+        if self.key_file is not None:
+            return take_over(self.key_file).get(KEY_MEMBER)
         source = os.environ if environment is None else environment
         return next((source[name] for name in self.key_variables() if source.get(name)), None)
 

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -21,10 +22,11 @@ from omnigraph.base.errors import (
     EmbeddingRefused,
     OmniError,
 )
+from omnigraph.base.handed.secrets import hand_over
 from omnigraph.base.settings import Settings
 from omnigraph.embedding.build import build_provider, not_configured
 from omnigraph.embedding.cache import FolderCache, MemoryCache, cache_key
-from omnigraph.embedding.config import CACHE_VARIABLE, EmbeddingConfig, mock_config
+from omnigraph.embedding.config import CACHE_VARIABLE, KEY_MEMBER, EmbeddingConfig, mock_config
 from omnigraph.embedding.provider import Provider
 from omnigraph.embedding.vectors import Matrix, Vector, list_vectors, unit_vectors
 
@@ -53,7 +55,11 @@ class Embedder:
         self._memory = MemoryCache(self._settings.embedding_cache_bytes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Embedder, (self._choice, self._settings)
+        choice = self._choice
+        if isinstance(choice, EmbeddingConfig) and choice.api_key:
+            # For other processes of this machine a file stands for a key that was given.
+            choice = replace(choice, api_key=None, key_file=hand_over({KEY_MEMBER: choice.api_key}))
+        return Embedder, (choice, self._settings)
 
     @property
     def is_configured(self) -> bool:

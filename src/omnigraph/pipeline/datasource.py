@@ -51,6 +51,7 @@ from omnigraph.pipeline.options import (
     read_strings,
     with_own_names,
     with_policy_text,
+    without_credentials,
 )
 from omnigraph.pipeline.spark_types import check_columns_fit, select_columns, spark_schema, spark_type
 from omnigraph.pipeline.steps.declared_order import declared_order
@@ -78,11 +79,11 @@ class GraphSource(DataSource):  # type: ignore[misc]
     """A graph as a data source of Spark."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
-        super().__init__(options)
         self.scan: TableScan | None = None
         self.feed: FeedScan | None = None
         with attach_details():
-            told: Mapping[str, str] = with_policy_text(with_own_names(options))
+            told = with_policy_text(without_credentials(with_own_names(options)))
+            super().__init__(told)
             self.told = told
             check_options(told)
             if "changes" in told:

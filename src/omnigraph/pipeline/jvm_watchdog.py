@@ -1,4 +1,4 @@
-"""A small process that ends the Java of a session, and removes its folder, when its driver has died.
+"""A small process that ends the Java of a session when its driver has died, and removes what both left.
 
 Java watches its driver too, but one whose memory is full does nothing but collect garbage, and ends neither
 by itself nor by SIGTERM. It is run as a file, with nothing but the standard library.
@@ -6,6 +6,7 @@ by itself nor by SIGTERM. It is run as a file, with nothing but the standard lib
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import signal
@@ -18,12 +19,15 @@ _GRACE_SECONDS = 5.0
 """Time in which Java may end by itself after its driver."""
 
 
-def start_watchdog(java: int, folder: str) -> None:
-    """Start the watchdog of a Java that this process has started, and of the folder of its log."""
+def start_watchdog(java: int, folder: str, secrets: str) -> None:
+    """Start the watchdog of a Java that this process has started.
+
+    It removes the folder of its log, and those whose paths begin with `secrets` and end with a dead process.
+    """
     if sys.platform == "win32":  # Spark itself ends Java there
         return
     subprocess.Popen(
-        [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(java), folder],
+        [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(java), folder, secrets],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,  # signals to the driver's process group must not reach it
     )  # fmt: skip
@@ -49,7 +53,7 @@ def is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except (PermissionError, OverflowError):
         return True
     return True
 
@@ -57,3 +61,8 @@ def is_alive(process: int) -> bool:
 if __name__ == "__main__":
     if _watch(int(sys.argv[1]), int(sys.argv[2])):
         shutil.rmtree(sys.argv[3], ignore_errors=True)
+    time.sleep(_POLL_SECONDS)  # the Python processes of Java end after it
+    for folder in glob.glob(f"{glob.escape(sys.argv[4])}*"):
+        owner = folder.rpartition("-")[2]
+        if owner.isdecimal() and not is_alive(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)

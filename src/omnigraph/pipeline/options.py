@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterable, Mapping
 
 from omnigraph.base.errors import BadInput
@@ -12,6 +14,7 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.opening import open_graph
 from omnigraph.policy.read_bundle import open_gate, read_policy_text
 from omnigraph.storage.objects import open_store
+from omnigraph.storage.objects.options import portable_options
 
 STORAGE_PREFIX = "storage."
 WRITE_OPTIONS = (
@@ -115,16 +118,37 @@ def open_from_options(told: Mapping[str, str], read_only: bool) -> Graph:
     address = told.get("graph")
     if not address:
         raise BadInput('which graph? give its address: .option("graph", "s3://…")')
-    storage = {
-        name.removeprefix(STORAGE_PREFIX): value
-        for name, value in told.items()
-        if name.startswith(STORAGE_PREFIX)
-    }
+    storage = _storage_options(told)
     gate = open_gate(told["policy"]) if "policy" in told else None
     core = open_graph(open_store(address, storage), Settings.from_environment(), read_only)
     graph = Graph(core, told.get("branch", "main"), read_only, told.get("actor"), gate)
     graph.internals.refuse_misfit()
     return graph
+
+
+def without_credentials(told: Mapping[str, str]) -> dict[str, str]:
+    """Return options that a task may be sent: the name of a file stands for what is secret."""
+    rest = {name: value for name, value in told.items() if not name.startswith(STORAGE_PREFIX)}
+    return rest | prefixed_options(portable_options(_storage_options(told), _session_process()))
+
+
+def prefixed_options(storage: Mapping[str, str]) -> dict[str, str]:
+    """Return storage options by the names that they have among options of Spark."""
+    return {f"{STORAGE_PREFIX}{name}": value for name, value in storage.items()}
+
+
+def _storage_options(told: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name.removeprefix(STORAGE_PREFIX): value
+        for name, value in told.items()
+        if name.startswith(STORAGE_PREFIX)
+    }
+
+
+def _session_process() -> int:
+    """Return a process that lives as long as the session: Spark ends its workers when it likes."""
+    program = getattr(sys.modules["__main__"], "__spec__", None)
+    return os.getppid() if program is not None and program.name.startswith("pyspark.") else os.getpid()
 
 
 def with_policy_text(told: Mapping[str, str]) -> Mapping[str, str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, SparkFailed
+from omnigraph.base.handed.secrets import folders_of_secrets, remove_orphans
 from omnigraph.execution.engine import spark_missing
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.pipeline.jvm_watchdog import is_alive, start_watchdog
@@ -152,6 +153,7 @@ def stop() -> None:
         if running is not None and _is_running(running):
             running.stop()
         _ours.drop_folder()
+        remove_orphans()
 
 
 def abandon(spark: SparkSession) -> None:
@@ -239,7 +241,7 @@ def _start(options: SparkOptions) -> Any:
                 # Starting Java forks briefly; the forked process does not use Lance.
                 warnings.filterwarnings("ignore", "lance is not fork-safe")
                 gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
-                start_watchdog(gateway.proc.pid, folder)
+                start_watchdog(gateway.proc.pid, folder, folders_of_secrets())
             _ours.java = gateway.proc
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         builder = Sessions.builder

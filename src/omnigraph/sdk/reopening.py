@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.embedding.config import EmbeddingConfig
@@ -13,18 +12,11 @@ from omnigraph.embedding.embedder import EmbeddingChoice
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.opening import Core
+from omnigraph.storage.objects.options import is_harmless_option
+from omnigraph.storage.objects.settings import CREDENTIALS_FILE
 
 if TYPE_CHECKING:
     from omnigraph.policy.gate import Gate
-
-_HARMLESS_OPTIONS = frozenset(
-    {
-        *("region", "default_region", "endpoint", "endpoint_url", "endpoint_url_s3"),
-        *("allow_http", "virtual_hosted_style_request", "allow_invalid_certificates", "skip_signature"),
-        *("connect_timeout", "timeout", "user_agent", "client_max_retries", "client_retry_timeout", "fsync"),
-    }
-)
-"""Storage options that may be written down; any other may be a credential."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +32,7 @@ class HowOpened:
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of another opening, or refuse when one of them must not leave the process."""
         for name, value in (self.storage_options or {}).items():
-            if _may_be_secret(name, str(value)):
+            if name != CREDENTIALS_FILE and not is_harmless_option(name, str(value)):
                 raise _refusal(
                     f"the storage option {name}, which may be a credential",
                     "give credentials by environment variables or a role, or open the graph again there",
@@ -103,16 +95,6 @@ def reopen_snapshot(graph: Any, commit: str, branch: str) -> Any:
     found = graph.snapshot(commit=commit)
     found.branch = branch
     return found
-
-
-def is_harmless_option(name: str, value: str) -> bool:
-    """Return whether a storage option is surely no credential."""
-    return not _may_be_secret(name, value)
-
-
-def _may_be_secret(name: str, value: str) -> bool:
-    bare = name.lower().removeprefix("aws_")
-    return bare not in _HARMLESS_OPTIONS or ("://" in value and "@" in urlsplit(value).netloc)
 
 
 def _refusal(what: str, instead: str, **facts: str) -> BadInput:

@@ -23,7 +23,9 @@ from omnigraph.storage.format.digests import digest_of
 from omnigraph.storage.format.manifests import manifests
 from omnigraph.storage.format.table_folder import TableFolder
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects.options import StorageOptions
 from omnigraph.storage.objects.read_file import read_file
+from omnigraph.storage.objects.settings import S3Settings
 from omnigraph.storage.restrictions.restriction import Restriction
 
 PINS = "_pins"
@@ -79,10 +81,14 @@ class SnapshotNamespace:
     ) -> None:
         """Take the tables, and what of them is hidden from whoever reads through this view."""
         self._root_uri = root_uri.rstrip("/")
-        self._options = dict(options)
+        self._options = StorageOptions(options)
         self._tables = dict(tables)
         self._restrictions = dict(restrictions or {})
         self._id = f"omnigraph-{new_ulid()}"
+        self._reached: dict[str, str] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_reached": None}
 
     @property
     def is_restricted(self) -> bool:
@@ -117,7 +123,11 @@ class SnapshotNamespace:
     @property
     def options(self) -> dict[str, str]:
         """Storage options for Lance."""
-        return dict(self._options)
+        if self._reached is None:
+            # A view that has come from another process has no credentials: they are looked up here.
+            is_remote = "://" in self._root_uri
+            self._reached = S3Settings.resolve(self._options).lance_options() if is_remote else {}
+        return dict(self._reached)
 
     def pinned_table(self, table_id: str) -> PinnedTable:
         """Return the version that this view has of a table."""
@@ -140,7 +150,7 @@ class SnapshotNamespace:
 
     def folder(self, table_id: str) -> TableFolder:
         """Return the files of a table."""
-        return TableFolder(self._root_uri, self._options, self._table(table_id).location)
+        return TableFolder(self._root_uri, self.options, self._table(table_id).location)
 
     def table_uri(self, table_id: str) -> str:
         """Return the address of a table's folder."""
@@ -157,7 +167,7 @@ class SnapshotNamespace:
     def describe_table(self, request: Any) -> Location:
         """Tell Lance where the table lies and that its versions are ours."""
         self.refuse_restricted()
-        return Location(self.table_uri(_table_id(request)), self._options or None)
+        return Location(self.table_uri(_table_id(request)), self.options or None)
 
     def list_table_versions(self, request: Any) -> Any:
         """List the versions of a table, newest first."""

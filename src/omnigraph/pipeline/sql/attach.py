@@ -14,12 +14,13 @@ from omnigraph.base.errors import BadInput, NotFound, SparkFailed
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.pipeline.datasource import register
 from omnigraph.pipeline.error_transport import graph_error
-from omnigraph.pipeline.options import STORAGE_PREFIX
+from omnigraph.pipeline.options import prefixed_options
 from omnigraph.pipeline.sql.places import open_graph_of
 from omnigraph.pipeline.sql.source import CatalogSource
 from omnigraph.pipeline.worker_python import require_worker_python
 from omnigraph.policy.read_bundle import read_policy_text
 from omnigraph.storage.objects import open_store
+from omnigraph.storage.objects.options import portable_options
 
 JAR = Path(__file__).with_name("omnigraph-spark.jar")
 CATALOG_CLASS = "io.omnigraph.spark.GraphCatalog"
@@ -40,9 +41,11 @@ def attach_graph(
         raise BadInput(f"{name!r} is not a name for a catalog: use letters, digits and _", name=name)
     check_spark_version(spark)
     require_worker_python(spark)
-    address = str(open_store(str(uri), dict(storage_options or {})).root_uri)
+    given = dict(storage_options or {})
+    address = str(open_store(str(uri), given).root_uri)
     prefix = f"spark.sql.catalog.{name}"
-    told = {"graph": address, **{f"{STORAGE_PREFIX}{k}": v for k, v in (storage_options or {}).items()}}
+    # A server of Spark Connect has another disk: it gets them as they are, and is its own keeper of them.
+    told = {"graph": address, **prefixed_options(given if is_remote(spark) else portable_options(given))}
     told |= {} if actor is None else {"actor": actor}
     told |= {} if policy is None else {"policy": read_policy_text(policy)}
     wanted = {prefix: CATALOG_CLASS, **{f"{prefix}.{key}": value for key, value in told.items()}}

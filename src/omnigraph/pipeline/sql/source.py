@@ -12,7 +12,7 @@ from omnigraph.execution.load.sources.table_source import to_arrow_stream
 from omnigraph.pipeline.datasource import TableReader
 from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.jobs.write import TableWriter, mode_of
-from omnigraph.pipeline.options import open_from_options, read_count
+from omnigraph.pipeline.options import open_from_options, read_count, without_credentials
 from omnigraph.pipeline.sql.aggregates import AggregateReader, Aggregates
 from omnigraph.pipeline.sql.answers import answer
 from omnigraph.pipeline.sql.changes_writer import ChangesWriter
@@ -35,8 +35,9 @@ class CatalogSource(DataSource):  # type: ignore[misc]
     """A graph as the catalog sees it. It is made for one question, one scan or one write."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
-        super().__init__(options)
-        self.told = dict(options)
+        with attach_details():
+            self.told = without_credentials(options)
+        super().__init__(self.told)
 
     @classmethod
     def name(cls) -> str:

@@ -18,7 +18,6 @@ from fastapi.responses import Response
 from omnigraph.base.errors import BadInput, Conflict, NotFound, OmniError, PolicyDenied, Unauthorized
 from omnigraph.base.errors import Unavailable as CannotReach
 from omnigraph.sdk.graph import Graph
-from omnigraph.sdk.reopening import is_harmless_option
 from omnigraph.sdk.snapshot import Snapshot
 from omnigraph.server.calls import Caller, KnownCaller, graphs_of
 from omnigraph.server.graphs import ServedGraphs
@@ -26,6 +25,7 @@ from omnigraph.server.requests.engine_route import EngineRoute
 from omnigraph.server.requests.json_answer import JsonAnswer
 from omnigraph.server.requests.refusals import answer_of
 from omnigraph.server.requests.route_terms import reads_only
+from omnigraph.storage.objects.options import is_harmless_option
 
 _UNSUPPORTED, _NO_NAMESPACE, _NO_TABLE, _NO_VERSION, _INVALID = 0, 1, 4, 11, 13
 _CONFLICT, _DENIED, _UNKNOWN_CALLER, _UNAVAILABLE, _INTERNAL = 14, 15, 16, 17, 18

@@ -14,6 +14,7 @@ from typing import IO, Protocol, cast
 from omnigraph.base.errors import AlreadyExists, BadInput, OmniError, Unavailable
 from omnigraph.base.ids import new_ulid
 from omnigraph.storage.files.outputs import local_path, whole_file
+from omnigraph.storage.objects.options import StorageOptions
 from omnigraph.storage.objects.s3 import RemoteStore, open_s3
 
 DONE = "_SUCCESS"
@@ -52,7 +53,7 @@ def output_folder(target: str | os.PathLike[str], options: Mapping[str, str]) ->
         place = text.removeprefix(_S3).strip("/")
         if "/" not in place:
             raise BadInput(f"{text!r} names a whole bucket: write s3://bucket/folder", path=text)
-        return BucketFolder(place, dict(options))
+        return BucketFolder(place, StorageOptions(options))
     path = local_path(target).absolute()
     return DiskFolder(path, path.with_name(f".{path.name}.{new_ulid()}.part"))
 

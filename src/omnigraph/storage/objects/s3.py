@@ -17,6 +17,7 @@ from obstore.store import MemoryStore, S3Store
 from omnigraph.base.errors import NotFound
 from omnigraph.base.telemetry import count
 from omnigraph.storage.objects.errors import FOREIGN, translate
+from omnigraph.storage.objects.options import StorageOptions
 from omnigraph.storage.objects.paths import check_path, check_prefix
 from omnigraph.storage.objects.settings import S3Settings
 from omnigraph.storage.objects.store import ObjectInfo, Versioned
@@ -40,7 +41,7 @@ class RemoteStore:
         self._root = f"{scheme}://{place}"
         prefix = place.partition("/")[2]
         self._prefix = f"{prefix}/" if prefix else ""
-        self._options = dict(options)
+        self._options = StorageOptions(options)
 
     def lance_options(self) -> dict[str, str]:
         """Return the storage options with which Lance reaches the same root."""

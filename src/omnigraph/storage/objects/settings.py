@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from omnigraph.base.errors import BadInput
+from omnigraph.base.handed.secrets import take_over
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig, S3Config
 
+CREDENTIALS_FILE = "credentials_file"
+"""The storage option that names a file with further options, as a JSON object."""
 _ALIASES = {
     "token": "session_token",
     "default_region": "region",
@@ -55,6 +58,9 @@ class S3Settings:
     def resolve(cls, options: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> S3Settings:
         """Merge the options over the AWS_* environment variables."""
         given = {_plain(name): str(value) for name, value in options.items()}
+        if CREDENTIALS_FILE in given and not any(name in given for name in _CREDENTIALS):
+            found = take_over(given[CREDENTIALS_FILE])
+            given = {_plain(name): value for name, value in found.items()} | given
         ambient = {
             _plain(name): environment[f"AWS_{name.upper()}"]
             for name in _ENVIRONMENT
@@ -71,7 +77,7 @@ class S3Settings:
 
     def config(self) -> S3Config:
         """Return what obstore calls the configuration."""
-        apart = (*_CLIENT, *_RETRY)
+        apart = (*_CLIENT, *_RETRY, CREDENTIALS_FILE)
         chosen: dict[str, Any] = {name: value for name, value in self.values.items() if name not in apart}
         # A plain DELETE is understood by every server; the request that deletes many is not.
         return cast("S3Config", {"disable_bulk_delete": "true", **chosen})
@@ -90,7 +96,7 @@ class S3Settings:
 
     def lance_options(self) -> dict[str, str]:
         """Return the same settings as Lance's storage options."""
-        plain = (*_CLIENT, *_RETRY)
+        plain = (*_CLIENT, *_RETRY, CREDENTIALS_FILE)
         return {name if name in plain else f"aws_{name}": value for name, value in self.values.items()}
 
     def _number(self, name: str, default: int) -> int:

@@ -17,6 +17,7 @@ from omnigraph.execution.load.sources.record_location import pack_place, unpack_
 from omnigraph.execution.load.sources.source import GivenRecord, LoadSource, LocatedRows, Split
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.storage.files.inputs import can_be_cut, file_size, read_pieces, read_range
+from omnigraph.storage.objects.options import StorageOptions
 
 _BLOCK_BYTES = 2 * 2**20
 _SPLIT_BLOCK_BYTES = 8 * 2**20
@@ -87,7 +88,7 @@ class FileSource(LoadSource):
         With a span, only the lines that begin in this byte range of the one file are read.
         """
         self._paths = tuple(paths)
-        self._options = dict(options or {})
+        self._options = StorageOptions(options or {})
         self._span, self._block_bytes = span, block_bytes or _BLOCK_BYTES
 
     def blocks(self, catalog: Catalog) -> Iterator[LineBlock]:

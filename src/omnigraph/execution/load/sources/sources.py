@@ -22,6 +22,7 @@ from omnigraph.execution.load.sources.line_files import FileSource
 from omnigraph.execution.load.sources.record_source import RecordSource
 from omnigraph.execution.load.sources.table_source import GivenRows, OneType, TableSource
 from omnigraph.storage.files.inputs import find_files, is_folder, local_path
+from omnigraph.storage.objects.options import StorageOptions
 
 
 def open_tables(
@@ -42,7 +43,7 @@ def open_tables(
         rows = pa.table(source) if isinstance(source, pa.RecordBatch) else source
         return TableSource(shape, [GivenRows(lambda: _batches_of(rows))])
     if (found := _find_in_folders(source, options)) is not None:
-        given = dict(options or {})
+        given = StorageOptions(options or {})
         files = [open_column_file(path, format, given, folder) for path, folder in found.items()]
         return TableSource(shape, files)
     if hasattr(source, "mapInArrow"):

@@ -1,0 +1,1 @@
+"""What a process hands to others of its machine."""
