@@ -67,7 +67,7 @@ def _write(graph: og.Graph, chance: random.Random, branch: str, step: int) -> No
         graph.mutate(f"query m() {{ {statement} }}", branch=branch)
 
     kinds = ["connect"] * 3 + ["update"] * 3 + ["insert", "delete", "join", "disconnect", "load", "both"]
-    match chance.choice([*kinds, "merge", "optimize", "schema", "again"]):
+    match chance.choice([*kinds, "merge", "optimize", "schema", "again", "rebase", "reset", "revert"]):
         case "connect":
             _allow_missing(lambda: mutate(f'insert Knows {{ from: "{a}", to: "{b}", since: {step} }}'))
         case "update":
@@ -93,6 +93,14 @@ def _write(graph: og.Graph, chance: random.Random, branch: str, step: int) -> No
             except MergeConflicts:
                 graph.branches.delete("side")
                 graph.branches.create("side")
+        case "rebase":
+            with suppress(MergeConflicts):
+                graph.branches.rebase("side")
+        case "reset":
+            graph.branches.reset(branch, chance.choice(graph.commits.list(branch)[:5]).id)
+        case "revert":
+            with suppress(MergeConflicts, ValidationError):
+                graph.commits.revert(graph.commits.list(branch)[0].id, branch=branch)
         case "optimize":
             graph.optimize(branch)
         case "schema":
