@@ -80,6 +80,24 @@ def test_a_load_begins_again_when_a_cleanup_takes_what_it_began_from(root: str) 
     assert_sound(root)
 
 
+@pytest.mark.parametrize("point", [Failpoint.WRITE_AFTER_TABLE_COMMIT, Failpoint.WRITE_AFTER_ALL_TABLES])
+@pytest.mark.parametrize(
+    "statement", ['insert Person { name: "new" }', 'delete Person where name = "a"'], ids=["insert", "delete"]
+)
+def test_a_mutation_goes_on_when_a_cleanup_drops_what_it_stands_on_and_spares_its_young_files(
+    root: str, monkeypatch: pytest.MonkeyPatch, statement: str, point: Failpoint
+) -> None:
+    monkeypatch.delenv("OMNIGRAPH_CLEANUP_GRACE_SECONDS")
+    graph = og.open(
+        root, storage_options={"fsync": "true"}
+    )  # what is flushed is compared with what it follows
+    put(graph, "a", "b")
+    at(point, lambda: commit_and_clean_up(root, "c"))
+    assert graph.mutate(f"query q() {{ {statement} }}").affected_nodes == 1
+    assert names(root) == (["a", "b", "c", "new"] if "insert" in statement else ["b", "c"])
+    assert_sound(root)
+
+
 def test_an_overwrite_goes_on_when_only_maintenance_came_between(root: str) -> None:
     graph = og.open(root)
     for number in range(3):

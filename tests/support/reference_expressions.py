@@ -66,6 +66,12 @@ def _call(function: str, arguments: list[Any], types: list[str]) -> Any:
         return getattr(
             _EPOCH + timedelta(days=first if types[0] == "Date" else first // _DAY_MILLIS), function
         )
+    if function == "weekday":
+        return (_EPOCH + timedelta(days=first if types[0] == "Date" else first // _DAY_MILLIS)).isoweekday()
+    if function == "millisecond":
+        return first % 1000
+    if function == "to_datetime" and types[0] == "Date":
+        return first * _DAY_MILLIS
     if function == "hour":
         return first % _DAY_MILLIS // 3_600_000
     if function == "second":
@@ -105,7 +111,16 @@ def _round(number: float) -> float:
     return float(whole if number >= 0 else -whole)
 
 
-def _integer(text: str) -> int | None:
+def _float(given: str | float) -> float | None:
+    try:
+        return float(given)
+    except ValueError:
+        return None
+
+
+def _integer(text: str | float) -> int | None:
+    if not isinstance(text, str):
+        return math.trunc(text)
     digits = text.strip().removeprefix("-").removeprefix("+")
     return int(text) if digits.isascii() and digits.isdigit() else None
 
@@ -142,7 +157,9 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     ),
     "item": lambda members, at: members[at] if at < len(members) else None,
     "to_string": str,
-    "to_float": float,
+    "to_float": _float,
+    "to_bool": lambda given: {"true": True, "false": False}.get(given) if isinstance(given, str) else given,
+    "to_datetime": lambda given: given if isinstance(given, int) else None,
     "to_integer": _integer,
     "to_date": lambda millis: millis // _DAY_MILLIS,
 }

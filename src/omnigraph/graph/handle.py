@@ -94,7 +94,7 @@ class Graph(OpenGraph):
             name,
             self.actor,
             said,
-            self.internals.if_commit if if_commit is None else if_commit,
+            self.internals.find_condition(self.internals.if_commit if if_commit is None else if_commit),
             durable,
             incarnation,
             streams or {},

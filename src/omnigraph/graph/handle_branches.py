@@ -75,7 +75,8 @@ class Branches:
         name = normalise(name)
         self._internals.check_allowed("branch_create", target=name)
         self._internals.check_writable()
-        restore_branch(self._internals.core.truth, name, self._graph.actor, if_commit)
+        condition = self._internals.find_condition(if_commit)
+        restore_branch(self._internals.core.truth, name, self._graph.actor, condition)
 
     def delete(self, name: str, *, if_commit: str | None = None) -> None:
         """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has.
@@ -83,10 +84,11 @@ class Branches:
         `if_commit` names the commit that must still be its head.
         """
         name, seen = normalise(name), None
-        if if_commit is not None:
+        condition = self._internals.find_condition(if_commit)
+        if condition is not None:
             self._internals.check_allowed("branch_delete", target=name)
             seen = self._internals.read_state(name)
-            if error := precondition_error(if_commit, seen.head):
+            if error := precondition_error(condition, seen.head):
                 raise error
         self._internals.delete_branch(name, seen)
 
@@ -101,7 +103,8 @@ class Branches:
         self._internals.check_allowed("branch_create", old, new)
         self._internals.check_allowed("read", old)  # its commits will be seen under another name
         self._internals.check_writable()
-        rename_branch(self._internals.core.truth, old, new, self._graph.actor, if_commit)
+        condition = self._internals.find_condition(if_commit)
+        rename_branch(self._internals.core.truth, old, new, self._graph.actor, condition)
 
     def info(self, name: str | None = None, compared_with: str = MAIN) -> BranchInfo:
         """Describe a branch: where it is, who wrote last, how far it is ahead of another and behind it."""
@@ -217,6 +220,7 @@ class Branches:
             self._internals.check_sees_all("a rebase", normalise(branch))
         options = run.options(strategy, resolutions, self._internals.make_access())
         names = normalise(name), normalise(onto)
+        condition = self._internals.find_condition(if_commit)
         return rebase.rebase_branch(
-            self._internals.whole, *names, self._graph.actor, options, dry_run, if_commit
+            self._internals.whole, *names, self._graph.actor, options, dry_run, condition
         )

@@ -36,4 +36,5 @@ class Tags:
         """Remove a name; the next cleanup may drop the commit. `if_commit` is the one it must still name."""
         self._internals.check_allowed("branch_delete", target=tag_name(name))
         self._internals.check_writable()
-        self._internals.core.truth.tags.delete(tag_name(name), if_commit)
+        condition = self._internals.find_condition(if_commit)
+        self._internals.core.truth.tags.delete(tag_name(name), condition)

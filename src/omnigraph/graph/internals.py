@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.base.choices import refuse_branch_and_snapshot
 from omnigraph.base.errors import BadInput, BranchInUse, CorruptState, PolicyDenied, ReadOnly
+from omnigraph.base.ids import is_ulid
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph import history
 from omnigraph.graph.access import ActorAccess
@@ -113,6 +114,12 @@ class Internals:
         """Return what the policy lets this handle's actor see; None without a policy."""
         policy = self.graph.policy
         return None if policy is None else ActorAccess(self.core.truth, policy, self.graph.actor, action)
+
+    def find_condition(self, revision: str | None) -> str | None:
+        """Return the id of the commit that must still be the head, which a caller may name in any way."""
+        if revision is None or is_ulid(revision):
+            return revision
+        return find_revision(self.core.truth, revision, self.graph.branch, self.make_access()).commit
 
     def check_writable(self) -> None:
         """Refuse to write through a handle that was opened for reading."""
@@ -271,7 +278,7 @@ class Internals:
             ref.name,
             self.graph.actor,
             storable("message", message, limit),
-            if_commit=self.if_commit,
+            if_commit=self.find_condition(self.if_commit),
             durable=True,
             incarnation=ref.incarnation,
             key=check_key(self.idempotency_key if key is None else key),

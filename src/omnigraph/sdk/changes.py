@@ -126,7 +126,8 @@ class Changes:
         return ReplayWriter(self._graph, app_id, branch)
 
     def _feed(self, branch: str | None, only: ChangeFilter) -> Feed:
-        return Feed(self._internals.core, self._internals.read_state(branch), only)
+        access = self._internals.make_access()
+        return Feed(self._internals.core, self._internals.read_state(branch), only, access)
 
 
 def _select_tables(snapshot: Snapshot, only: ChangeFilter) -> list[str]:

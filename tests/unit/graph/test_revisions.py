@@ -60,3 +60,28 @@ def test_what_stands_for_no_commit_or_for_several_says_so(graph: og.Graph) -> No
     with pytest.raises(og.BadInput, match="branch:side"):
         graph.commits.show("side")
     assert graph.commits.show("tag:side").id == graph.snapshot().commit_id
+
+
+@pytest.mark.parametrize("name", ["shortened", "tag", "HEAD"])
+def test_a_condition_names_its_commit_in_any_way(graph: og.Graph, name: str) -> None:
+    head = graph.commits.list("main")[0].id
+    graph.tags.create("seen", head)
+    named = {"shortened": head[:-4], "tag": "seen", "HEAD": "HEAD"}[name]
+    insert = 'query q() {{ insert Person {{ name: "{}" }} }}'.format
+    assert graph.mutate(insert("d"), if_commit=named).commit_id is not None
+    if name != "HEAD":
+        with pytest.raises(og.PreconditionFailed, match=f"not at {head}"):
+            graph.mutate(insert("e"), if_commit=named)
+    of_side = graph.snapshot("side").commit_id
+    graph.tags.create("of-side", of_side)
+    with pytest.raises(og.PreconditionFailed):
+        graph.branches.rename("side", "other", if_commit="HEAD")
+    graph.branches.rename("side", "other", if_commit="side")
+    graph.branches.rebase("other", if_commit=of_side[:-4])
+    with pytest.raises(og.PreconditionFailed):
+        graph.branches.delete("other", if_commit="of-side")
+    graph.branches.delete("other", if_commit="other")
+    graph.tags.delete("of-side", if_commit="tag:of-side")
+    for unknown in ("", "nope"):
+        with pytest.raises(og.NotFound, match="does not name a commit"):
+            graph.mutate(insert("f"), if_commit=unknown)

@@ -57,7 +57,8 @@ class FeedScan:
         graph = open_from_options(self.told, read_only=True)
         only = ChangeFilter.of(*(read_list(self.told, name) for name in ("kinds", "types", "ops")))
         graph.internals.check_allowed("read", graph.branch)
-        return Feed(graph.internals.core, graph.internals.read_state(), only)
+        access = graph.internals.make_access()
+        return Feed(graph.internals.core, graph.internals.read_state(), only, access)
 
     def parts(self, start: str, end: str, most: int) -> list[InputPartition]:
         """Cut the commits between two cursors into parts of at most `most` commits."""

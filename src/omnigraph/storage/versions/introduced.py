@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
 from omnigraph.storage.format.version_files import (
     blob_folder,
     files_of,
@@ -21,13 +22,12 @@ def find_introduced(store: ObjectStore, before: PinnedTable | None, after: Pinne
     A folder (of an index, of the blobs of a data file) ends with a slash, and need not exist.
     """
     assert after.pin is not None
-    pin = f"{after.location}/{after.pin.path}"
-    manifest = store.get(pin)
+    pin, manifest = _read_pin(store, after.location, after.pin.path)
     older = b""
     if before is not None and before.pin is not None:
         if before.pin == after.pin:
             return []
-        older = store.get(f"{before.location}/{before.pin.path}")
+        _, older = _read_pin(store, before.location, before.pin.path)
     old = dict.fromkeys(fragments_of(older, pin)) if older else {}
     new = dict.fromkeys(fragments_of(manifest, pin))
     known = {path for fragment in old if fragment not in new for path in _paths(fragment)}
@@ -38,6 +38,17 @@ def find_introduced(store: ObjectStore, before: PinnedTable | None, after: Pinne
     paths += [f"{after.location}/{path}" for path in transactions_of(manifest) - transactions_of(older)]
     paths += [f"{after.location}/{path}/" for path in index_folders_of(manifest) - index_folders_of(older)]
     return paths
+
+
+def _read_pin(store: ObjectStore, location: str, path: str) -> tuple[str, bytes]:
+    """Return where the manifest of a version is, and the manifest."""
+    where = f"{location}/{path}"
+    try:
+        return where, store.get(where)
+    except NotFound as error:
+        raise HistoricalVersionReclaimed(
+            f"the manifest {where} is gone: a cleanup has removed this table version", path=where
+        ) from error
 
 
 def _paths(fragment: bytes) -> Iterator[str]:

@@ -100,6 +100,22 @@ def test_after_a_commit_means_what_came_after_it_on_the_line_of_the_branch(graph
             graph.changes.poll(start=f"after:{commit}")
 
 
+def test_what_stands_for_a_commit_says_where_to_begin(graph: Graph) -> None:
+    base = graph.snapshot().commit_id
+    graph.tags.create("then")
+    graph.branches.create("side")
+    graph.mutate(AGE, {"n": "c", "a": 1})
+    for revision in (base[:-4], "HEAD~1", "main^", "then", "side"):
+        page = graph.changes.poll(start=f"after:{revision}")
+        assert shown(list(page.blocks)) == [("update", "Person", "c")], revision
+    graph.mutate(AGE, {"n": "a", "a": 1}, branch="side")
+    assert shown(list(graph.changes.poll(branch="side", start="after:HEAD^").blocks)) == [
+        ("update", "Person", "a")
+    ], "HEAD is that of the branch that is polled"
+    with pytest.raises(og.ChangeCursorRejected, match="not on the line of branch 'main'"):
+        graph.changes.poll(start="after:side")
+
+
 def test_a_branch_inherits_history_with_its_original_causes(graph: Graph) -> None:
     graph.branches.create("side")
     graph.mutate(AGE, {"n": "a", "a": 1})

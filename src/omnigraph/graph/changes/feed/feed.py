@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from omnigraph.base.errors import BadInput, ChangeFeedGap, NotFound
-from omnigraph.graph import history
+from omnigraph.graph.access import ActorAccess
 from omnigraph.graph.changes.commit import comparison_of, queries_change, schema_change
 from omnigraph.graph.changes.feed.first_parents import FirstParents
 from omnigraph.graph.changes.model import Cause, ChangeBlock, ChangeFilter, Json
@@ -16,6 +16,7 @@ from omnigraph.graph.changes.tokens import cursor_rejected_error, seal, unseal
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.opening import Core
+from omnigraph.graph.revisions import find_revision
 
 _CURSOR, _PAGE_TOKEN = "cursor", "feed page token"
 DEFAULT_COMMITS, MOST_COMMITS = 128, 512
@@ -73,6 +74,8 @@ class Feed:
     core: Core
     state: BranchState
     only: ChangeFilter
+    access: ActorAccess | None = None
+    """What the reader may see of the commits that `start` may name."""
     _line: FirstParents = field(init=False)
 
     def __post_init__(self) -> None:
@@ -191,15 +194,14 @@ class Feed:
         raise BadInput(f"start is {start!r}: use 'now', 'beginning' or 'after:<commit>'")
 
     def _after(self, commit: str) -> _FeedPosition:
+        branch = self.state.ref.name
         try:
-            found = history.find_commit(self.core.truth, commit)
+            found = find_revision(self.core.truth, commit, branch, self.access)
         except NotFound:
             raise cursor_rejected_error(f"there is no commit {commit}") from None
-        if found.seq > self.state.head.seq or self._line.record(found.seq).commit != commit:
-            raise cursor_rejected_error(
-                f"commit {commit} is not on the line of branch {self.state.ref.name!r}"
-            )
-        return _FeedPosition(found.seq, commit, self.state.head.seq)
+        if found.seq > self.state.head.seq or self._line.record(found.seq).commit != found.commit:
+            raise cursor_rejected_error(f"commit {commit} is not on the line of branch {branch!r}")
+        return _FeedPosition(found.seq, found.commit, self.state.head.seq)
 
     def _cursor_after(self, place: _FeedPosition, seq: int) -> str:
         if seq == place.seq:
