@@ -126,7 +126,7 @@ def test_an_approval_is_stale_as_soon_as_anything_moves(tmp_path: Path) -> None:
     cluster.approve("graph.old")
     assert cluster.apply()["converged"]
     assert not (tmp_path / "graphs/old.omni").exists()
-    with pytest.raises(og.BadInput, match="has no change"):
+    with pytest.raises(og.BadInput, match="is not changed by the plan"):
         cluster.approve("graph.old")
 
 
