@@ -36,8 +36,8 @@ os.environ["OMNIGRAPH_SPARK_CONFIG"] = (
 )
 os.environ["SPARK_DAEMON_JAVA_OPTS"] = _JAVA
 
-# Temporary folders need not survive a power cut; the tests of that ask for it.
-os.environ["OMNIGRAPH_FSYNC"] = "0"
+# Temporary folders need not survive a power cut, and the tests of that ask for it; `OMNIGRAPH_FSYNC=1` flushes in all.
+os.environ.setdefault("OMNIGRAPH_FSYNC", "0")
 
 _names = itertools.count(1)
 
