@@ -36,7 +36,7 @@ os.environ["OMNIGRAPH_SPARK_CONFIG"] = (
 )
 os.environ["SPARK_DAEMON_JAVA_OPTS"] = _JAVA
 
-# Temporary folders need not survive a power cut, and the tests of that ask for it; `OMNIGRAPH_FSYNC=1` flushes in all.
+# Temporary folders need not survive a power cut; the tests of that flush, and with OMNIGRAPH_FSYNC=1 all do.
 os.environ.setdefault("OMNIGRAPH_FSYNC", "0")
 
 _names = itertools.count(1)
