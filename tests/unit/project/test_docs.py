@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from omnigraph.graph.manifest import layout
+from omnigraph.pipeline.sql.system_tables import system_names, system_schema
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "src" / "omnigraph"
@@ -96,6 +97,14 @@ def test_the_page_about_storage_names_every_folder_and_object_of_a_graph() -> No
     page = (ROOT / "docs/design/commit-records.md").read_text()
     places = {value for name, value in vars(layout).items() if name.isupper() and name[0] != "_"}
     assert {place for place in places if isinstance(place, str) and place not in page} == set()
+
+
+@pytest.mark.parametrize("name", system_names())
+def test_the_page_about_spark_sql_names_the_columns_of_every_table_of_facts(name: str) -> None:
+    schema = system_schema(name)
+    assert schema is not None
+    columns = ", ".join(f"`{column}`" for column in schema.names)
+    assert f"| `{name}` | {columns} |" in (DOCS / "spark-sql.md").read_text()
 
 
 def test_the_glossary_has_one_meaning_for_one_word() -> None:

@@ -6,6 +6,7 @@ from omnigraph.base.errors import InvalidName
 from omnigraph.graph.manifest import layout
 
 _MARKS = ".-_"
+_OF_COMMITS = "~^@"
 _MAX_FILE_NAME_BYTES = 240
 
 
@@ -33,7 +34,8 @@ def _problem(name: str) -> str | None:
         return "it ends in '.lock'"
     for letter in name:
         if letter != "/" and letter not in _MARKS and not letter.isalnum():
-            return f"{letter!r} is not allowed: use letters, digits, '.', '-', '_' and '/'"
+            refusal = f"{letter!r} is not allowed: use letters, digits, '.', '-', '_' and '/'"
+            return refusal + ("; give what stands for a commit as `commit`" if letter in _OF_COMMITS else "")
     if len(layout.ref_path(name).rsplit("/", 1)[1]) > _MAX_FILE_NAME_BYTES:
         return "it is too long"
     return None

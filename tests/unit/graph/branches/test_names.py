@@ -58,6 +58,12 @@ def test_any_other_name_is_refused_and_named(name: str) -> None:
     assert repr(name) in str(raised.value)
 
 
+@pytest.mark.parametrize("name", ["main~1", "v1^", "main@{2026-01-31T12:00:00Z}"])
+def test_what_stands_for_a_commit_is_no_name_and_the_refusal_says_where_it_goes(name: str) -> None:
+    with pytest.raises(InvalidName, match=r"is not a branch name.*`commit`"):
+        normalise(name)
+
+
 @pytest.mark.parametrize("name", [None, 7, b"main"])
 def test_what_is_no_text_is_refused(name: object) -> None:
     with pytest.raises(InvalidName):
