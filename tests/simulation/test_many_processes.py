@@ -10,9 +10,11 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import clock
+from omnigraph.base.failpoints import Failpoint
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
 from support.graphs import assert_sound, contents, notes, plan_paths, rows
+from support.interleaving import at
 from support.processes import run_in_threads
 from support.row_changes import Append, RowChanges
 from support.s3 import S3
@@ -148,6 +150,18 @@ def test_threads_that_share_one_handle_make_one_chain_and_leave_each_others_plan
 
     done = run_in_threads(write, [(me,) for me in range(6)])
     assert_one_chain(graph, uri, [id_ for ids in done for id_ in ids], 90, None)
+
+
+def test_a_write_about_to_delete_its_plan_is_not_taken_for_abandoned(tmp_path: Path) -> None:
+    uri = str(tmp_path / "graph")
+    graph = og.init(uri, SCHEMA)
+
+    def write(id_: str) -> None:
+        graph.commit_work(RowChanges([Append("node:Shared", rows("node:Shared", [id_], "x"))]), durable=True)
+
+    at(Failpoint.PLAN_BEFORE_DELETE, lambda: write("other"))
+    write("first")
+    assert_one_chain(graph, uri, ["node:Shared first", "node:Shared other"], 2, None)
 
 
 @pytest.mark.long

@@ -60,10 +60,11 @@ class RetriedWrite:
                 return published
             self._prepared.raise_if_swept(error, self._prepared.began)
             raise
+        else:
+            self._own_plan.forget()  # before it is left: others take a plan that is left for abandoned
+            return published
         finally:
             self._own_plan.leave()
-        self._own_plan.forget()
-        return published
 
     def _hold_base(self) -> AbstractContextManager[None]:
         return self._prepared.hold_base() if self._prepared.request.durable else nullcontext()
