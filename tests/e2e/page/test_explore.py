@@ -133,6 +133,26 @@ def test_a_picture_of_nodes_alone_has_the_edges_between_them(page: Page, served:
     expect(page.get_by_role("group", name=re.compile("A graph of 2 nodes and 1 edge:"))).to_be_visible()
 
 
+def test_what_is_written_while_the_page_draws_what_was_there_before_stays(page: Page, served: Served) -> None:
+    go(page, served, "people/query")
+    write(page, "query all() { match { $p: Person } return { ")
+    # Letter by letter in tasks of their own: the page draws, and tells the editor, in between.
+    page.evaluate(
+        """async letters => {
+            const task = new MessageChannel();
+            for (const letter of letters) {
+                document.execCommand("insertText", false, letter);
+                await new Promise(done => { task.port1.onmessage = done; task.port2.postMessage(0); });
+            }
+        }""",
+        "$p.name, " * 40 + "$p.age } }",
+    )
+    expect(page.get_by_role("textbox", name="Query")).to_have_text(
+        "query all() { match { $p: Person } return { " + "$p.name, " * 40 + "$p.age } }"
+    )
+    expect(page.get_by_role("button", name="Run")).to_be_enabled()
+
+
 def test_what_is_wrong_in_a_query_is_said_and_underlined_where_it_is(page: Page, served: Served) -> None:
     go(page, served, "people/query")
     write(page, "query q() {\n  match { $p: Persn }\n  return { $p.name }\n}")

@@ -90,7 +90,9 @@ const theme = EditorView.theme({
 });
 
 interface Given {
-  text: string;
+  /** What the page puts into the editor, each time it does. What the editor has told never comes back to it:
+   * it would undo what has been written since. */
+  put: { text: string };
   onChange: (text: string, position: number) => void;
   onRun: () => void;
   catalog: Catalog;
@@ -98,7 +100,7 @@ interface Given {
   stored: { name: string; text: string }[];
 }
 
-export default function Editor({ text, onChange, onRun, catalog, problems, stored }: Given) {
+export default function Editor({ put, onChange, onRun, catalog, problems, stored }: Given) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const given = useRef({ onChange, onRun, catalog, stored });
@@ -128,7 +130,7 @@ export default function Editor({ text, onChange, onRun, catalog, problems, store
       parent: root as unknown as Element,
       root,
       state: EditorState.create({
-        doc: text,
+        doc: put.text,
         extensions: [
           lineNumbers(),
           history(),
@@ -164,8 +166,8 @@ export default function Editor({ text, onChange, onRun, catalog, problems, store
 
   useEffect(() => {
     const made = view.current;
-    if (made && made.state.doc.toString() !== text) made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: text } });
-  }, [text]);
+    if (made && made.state.doc.toString() !== put.text) made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: put.text } });
+  }, [put]);
 
   useEffect(() => {
     const made = view.current;

@@ -38,7 +38,8 @@ export default function QueryPage() {
   const { place } = useNavigation();
   const schema = useSchema();
   const catalog = schema.value?.catalog ?? NO_CATALOG;
-  const [text, setText] = useState(() => place.params.q ?? sessionStorage.getItem(KEPT + view.graph) ?? "");
+  const [put, setPut] = useState(() => ({ text: place.params.q ?? sessionStorage.getItem(KEPT + view.graph) ?? "" }));
+  const [text, setText] = useState(put.text);
   const [cursor, setCursor] = useState(0);
   const [fields, setFields] = useState<Record<string, string>>({});
   const [outcome, setOutcome] = useState<Outcome | null>(null);
@@ -50,9 +51,13 @@ export default function QueryPage() {
   const control = useRef<AbortController | null>(null);
   const stored = useStored();
 
+  const replace = (next: string) => {
+    setPut({ text: next });
+    setText(next);
+  };
   useEffect(() => {
     const first = schema.value?.catalog.nodes[0];
-    if (text === "" && first && schema.value) setText(sampleQuery(first, null));
+    if (text === "" && first && schema.value) replace(sampleQuery(first, null));
   }, [schema.value]);
   useEffect(() => {
     if (text.length < MOST_KEPT) keep(KEPT + view.graph, text);
@@ -113,7 +118,7 @@ export default function QueryPage() {
               value=""
               onChange={(event) => {
                 const found = stored.find((item) => item.name === event.target.value);
-                if (found) setText(found.text);
+                if (found) replace(found.text);
               }}
             >
               <option value="">Stored queries …</option>
@@ -127,7 +132,7 @@ export default function QueryPage() {
       <section className="panel console" aria-label="Query console">
         <Suspense fallback={<Loading what="the editor" />}>
           <Editor
-            text={text}
+            put={put}
             catalog={catalog}
             problems={problems}
             stored={stored}

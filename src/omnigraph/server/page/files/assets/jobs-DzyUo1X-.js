@@ -1,4 +1,4 @@
-import{r as e,t}from"./react-CTym4sTV.js";import{M as n,O as r,T as i,_ as a,a as o,g as s,j as c,m as l,n as u,r as d,v as f}from"./index-CCpkWt6g.js";var p=e();function m(e){let t=e.replace(/\r\n?/g,`
+import{r as e,t}from"./react-CTym4sTV.js";import{M as n,O as r,T as i,_ as a,a as o,g as s,j as c,m as l,n as u,r as d,v as f}from"./index-Coz9QQIO.js";var p=e();function m(e){let t=e.replace(/\r\n?/g,`
 `).split(`
 
 `),n=t.pop()??``,r=[];for(let e of t){let t={id:null,name:`message`,data:``},n=!1;for(let r of e.split(`
