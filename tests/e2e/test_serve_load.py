@@ -16,6 +16,7 @@ from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -56,6 +57,10 @@ class Load:
     wrong: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     is_over: threading.Event = field(default_factory=threading.Event)
+    sipping: dict[Thread, int] = field(default_factory=dict)
+    """Ports of those who take an answer a byte at a time and have its beginning."""
+    is_slow_over: threading.Event = field(default_factory=threading.Event)
+    """Those who send or take a byte at a time go on until the server has had time to leave each."""
 
     @property
     def goes_on(self) -> bool:
@@ -130,9 +135,9 @@ def drip(load: Load, dripped: Counter[str]) -> None:
     """Send a body a byte at a time, until the server has had enough."""
     with connect(load, "query", {"query": COUNT + " " * 10_000}, 3) as sock:
         try:
-            while load.goes_on:
+            while not load.is_slow_over.is_set():
                 sock.sendall(b" ")
-                load.is_over.wait(0.1)
+                load.is_slow_over.wait(0.1)
             dripped["kept"] += 1
         except OSError:
             dripped["left"] += 1
@@ -143,15 +148,33 @@ def sip(load: Load, dripped: Counter[str]) -> None:
     with connect(load, "export", {}) as sock:
         last = b""
         with suppress(OSError):
-            while load.goes_on and (piece := sock.recv(1)):
+            while not load.is_slow_over.is_set() and (piece := sock.recv(1)):
                 last = piece
-                load.is_over.wait(0.05)
+                load.sipping[threading.current_thread()] = sock.getsockname()[1]
+                load.is_slow_over.wait(0.05)
             while last and (piece := sock.recv(1 << 16)):
                 last = (last + piece)[-len(LAST_CHUNK) :]
                 if last == LAST_CHUNK:
                     dripped["kept"] += 1
                     return
         dripped["left"] += 1
+
+
+def wait_until_left(load: Load, server: Served, drips: list[Thread], sips: list[Thread]) -> None:
+    """Wait until no worker holds a connection of a slow client; who sips does not see it go."""
+    until = time.monotonic() + 120
+    for thread in drips:
+        thread.join(max(0.0, until - time.monotonic()))
+    while time.monotonic() < until:
+        held = {
+            connection.raddr.port
+            for worker in workers_of(server)
+            for connection in worker.net_connections("tcp")
+            if connection.raddr
+        }
+        if all(load.sipping.get(thread, 0) not in {0, *held} for thread in sips if thread.is_alive()):
+            return
+        load.is_slow_over.wait(0.05)
 
 
 def workers_of(server: Served) -> list[psutil.Process]:
@@ -180,17 +203,20 @@ def test_no_acknowledged_write_is_lost_when_a_worker_is_killed_among_64_clients(
             path, body = ("export", {}) if at % 2 else ("query", {"query": COUNT})
             held.enter_context(connect(load, path, body, None if at % 2 else 3))
         threads = [
-            threading.Thread(target=write if at % 2 else read, args=(load, at))
-            for at in range(CLIENTS - STALLED)
+            Thread(target=write if at % 2 else read, args=(load, at)) for at in range(CLIENTS - STALLED)
         ]
         dripped: Counter[str] = Counter()
-        slow = [threading.Thread(target=call, args=(load, dripped)) for call in (drip, sip) for _ in range(4)]
+        drips = [Thread(target=drip, args=(load, dripped)) for _ in range(4)]
+        sips = [Thread(target=sip, args=(load, dripped)) for _ in range(4)]
+        slow = [*drips, *sips]
         for thread in (*threads, *slow):
             thread.start()
         load.wait_for(2_020, began + SECONDS / 2)
         os.kill(random.choice(workers_of(server)).pid, signal.SIGKILL)
         load.wait_for(len(load.written) + 40, began + SECONDS)
         load.is_over.set()
+        wait_until_left(load, server, drips, sips)
+        load.is_slow_over.set()
         for thread in (*threads, *slow):
             thread.join(120)
         assert not any(thread.is_alive() for thread in (*threads, *slow))
@@ -232,7 +258,7 @@ def test_a_server_that_is_told_to_stop_under_load_answers_what_it_began_and_ends
                     said = answer.json()
                     answered.append((answer.status_code, said.get("commit") or said.get("code", "")))
 
-        threads = [threading.Thread(target=write_until_refused, args=(at,)) for at in range(8)]
+        threads = [Thread(target=write_until_refused, args=(at,)) for at in range(8)]
         for thread in threads:
             thread.start()
         while len(answered) < 20:
