@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 
-def _run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def _run(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *arguments],
         capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **environment},
     )  # fmt: skip
 
@@ -172,6 +172,30 @@ def test_a_session_whose_java_has_died_is_started_anew() -> None:
     )
     done = _run(code)
     assert (done.stdout.strip(), done.returncode) == ("False 3", 0), done.stderr
+
+
+@pytest.mark.long
+def test_sessions_of_one_java_after_another_read_what_workers_and_java_send() -> None:
+    code = (
+        "import shutil, sys\n"
+        "from pathlib import Path\n"
+        "from omnigraph.spark import session, stop\n"
+        "def same(batches):\n"
+        "    yield from batches\n"
+        "for number in range(3):\n"
+        "    s = session('local[1]', config={'spark.driver.memory': '512m'})\n"
+        "    folder = Path(s.sparkContext.getConf().get('spark.python.unix.domain.socket.dir'))\n"
+        "    print(s.range(3).mapInArrow(same, 'id long').toArrow().num_rows, len(s.range(2).collect()),\n"
+        "          oct(folder.stat().st_mode & 0o777), folder.parent == Path(sys.argv[1]), flush=True)\n"
+        "    stop()\n"
+        "    if number == 1:  # as programs do that clean the temporary folder\n"
+        "        shutil.rmtree(folder)\n"
+    )
+    # Not `tmp_path`, which is too long for the name of a socket.
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        done = _run(code, short, TMPDIR=short)
+        assert (done.stdout.splitlines(), done.returncode) == (["3 2 0o700 True"] * 3, 0), done.stderr
+        assert not list(Path(short).glob("omnigraph-spark-*-*"))
 
 
 def test_a_session_without_java_is_one_clear_line(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, SparkFailed
-from omnigraph.base.handed.secrets import folders_of_secrets, remove_orphans
+from omnigraph.base.handed.secrets import folders_of_secrets, make_private, remove_orphans
 from omnigraph.execution.engine import spark_missing
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.pipeline.jvm_watchdog import is_alive, start_watchdog
@@ -71,12 +71,13 @@ class SparkOptions:
 
 @dataclass
 class _OwnSession:
-    """The session that this process has started, and the folder of its Java's log and sockets."""
+    """The session that this process has started, and its Java, which serves the sessions after it too."""
 
     session: Any = None
     java: Any = None
     """The process of its Java, unless that runs elsewhere."""
     folder: str | None = None
+    """Where Java has its log and sockets: it takes the path once, so the folder stays as long as it runs."""
     log: IO[bytes] | None = None
 
     def drop_folder(self) -> None:
@@ -152,8 +153,12 @@ def stop() -> None:
         running, _ours.session = _ours.session, None
         if running is not None and _is_running(running):
             running.stop()
-        _ours.drop_folder()
         remove_orphans()
+
+
+def _stop_at_exit() -> None:
+    stop()
+    _ours.drop_folder()
 
 
 def abandon(spark: SparkSession) -> None:
@@ -228,20 +233,24 @@ def _start(options: SparkOptions) -> Any:
     from pyspark.sql import SparkSession as Sessions
 
     remove_dead_folders(Path(tempfile.gettempdir()))
-    folder = _ours.folder = tempfile.mkdtemp(prefix=f"{_FOLDER_NAME}{os.getpid()}-")
-    settings = {**_socket_settings(options.master, folder), **_config(options)}
+    if SparkContext._gateway is None:
+        _ours.drop_folder()
+        _ours.folder = tempfile.mkdtemp(prefix=f"{_FOLDER_NAME}{os.getpid()}-")
+    elif _ours.folder is not None:
+        make_private(Path(_ours.folder))  # whoever cleans the temporary folder may have removed it
+    settings = {**_socket_settings(options.master, _ours.folder), **_config(options)}
     conf = SparkConf(loadDefaults=False)
     for name, value in settings.items():
         conf.set(name, value)
     try:
-        if SparkContext._gateway is None:
+        if SparkContext._gateway is None and _ours.folder is not None:
             # Java's own output goes to a file from its first line; the terminal is the user's.
-            _ours.log = Path(folder, "java.log").open("wb")  # noqa: SIM115
+            _ours.log = Path(_ours.folder, "java.log").open("wb")  # noqa: SIM115
             with warnings.catch_warnings():
                 # Starting Java forks briefly; the forked process does not use Lance.
                 warnings.filterwarnings("ignore", "lance is not fork-safe")
                 gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
-                start_watchdog(gateway.proc.pid, folder, folders_of_secrets())
+                start_watchdog(gateway.proc.pid, _ours.folder, folders_of_secrets())
             _ours.java = gateway.proc
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         builder = Sessions.builder
@@ -255,7 +264,7 @@ def _start(options: SparkOptions) -> Any:
         PySparkLogger.getLogger(name).disabled = True
     if "PYSPARK_PYTHON" not in os.environ:
         started.sparkContext.pythonExec = sys.executable
-    atexit.register(stop)
+    atexit.register(_stop_at_exit)
     return started
 
 
@@ -267,14 +276,16 @@ def remove_dead_folders(temporary: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _socket_settings(master: str, folder: str) -> dict[str, str]:
+def _socket_settings(master: str, folder: str | None) -> dict[str, str]:
     """Return settings by which Java and Python of this machine talk over files: over TCP answers wait 40 ms.
 
     Whoever can write to such a socket needs no password, so they are in a folder that is this user's alone.
     """
-    if not master.startswith("local") or len(folder) > _LONGEST_SOCKET_FOLDER:
+    if folder is None:  # a Java that was not started here keeps the settings that it has
         return {}
     prefix = "spark.python.unix.domain.socket"
+    if not master.startswith("local") or len(folder) > _LONGEST_SOCKET_FOLDER:
+        return {f"{prefix}.enabled": "false"}  # said, since Java hands down what its first session had
     return {f"{prefix}.enabled": "true", f"{prefix}.dir": folder}
 
 

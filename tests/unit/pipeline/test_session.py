@@ -94,5 +94,7 @@ def test_java_and_python_talk_over_files_where_they_share_the_machine_and_the_pa
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.unix.domain.socket.dir": "/tmp/omnigraph-spark-1-x",
     }
-    assert _socket_settings("spark://host:7077", "/tmp/x") == {}
-    assert _socket_settings("local[*]", "/tmp/" + "x" * 60) == {}
+    off = {"spark.python.unix.domain.socket.enabled": "false"}
+    assert _socket_settings("spark://host:7077", "/tmp/x") == off
+    assert _socket_settings("local[*]", "/tmp/" + "x" * 60) == off
+    assert _socket_settings("local[*]", None) == {}

@@ -80,6 +80,14 @@ def folders_of_secrets() -> str:
 
 def _private_folder(owner: int) -> Path:
     folder = Path(f"{folders_of_secrets()}{owner}")
+    make_private(folder)
+    if owner == os.getpid():
+        _remove_at_exit(owner, folder)
+    return folder
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that only this user can open; one that is there is refused unless it is such."""
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     found = folder.lstat()
@@ -87,9 +95,6 @@ def _private_folder(owner: int) -> Path:
         os.name == "posix" and (found.st_uid, stat.S_IMODE(found.st_mode)) != (os.getuid(), 0o700)
     ):
         raise BadInput(f"{folder} is not a folder of yours alone: remove it", path=str(folder))
-    if owner == os.getpid():
-        _remove_at_exit(owner, folder)
-    return folder
 
 
 @cache
