@@ -64,6 +64,8 @@ def ended(s3_server: S3, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         )
     assert done.returncode == 0, done.stderr[-4000:]
     assert KEY in str([asked.headers for asked in provider.asked])  # the workers have asked with it
+    # What Java's own processes have handed over goes when the watchdog has seen them end.
+    wait_until(lambda: not list(folder.glob("omnigraph-credentials-*")), seconds=60)
     yield Session(folder, done.stdout + done.stderr)
     for dump in folder.glob("*.hprof"):
         dump.unlink()
