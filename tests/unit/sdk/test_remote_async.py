@@ -69,8 +69,7 @@ def test_the_loop_goes_on_while_answers_are_awaited_and_a_cancelled_read_returns
         for _ in range(20):
             await asyncio.sleep(0)
             turns += 1
-        assert turns == 20
-        assert len(await graph.query(ALL)) >= 600
+        assert turns == 20 and not slow.done()
         slow.cancel()
         with pytest.raises(asyncio.CancelledError):
             await slow
