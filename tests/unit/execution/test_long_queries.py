@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +11,7 @@ import pytest
 import omnigraph as og
 from omnigraph.compiler.query.build import MAX_STAGES
 from omnigraph.execution.write import write_overlay
+from support.counted_calls import count_calls
 
 SCHEMA = "node Item { name: String @key  n: I64? }"
 STAGE = "with { $m } match { $m: Item }"
@@ -27,19 +26,11 @@ def graph(tmp_path: Path) -> og.Graph:
     return graph
 
 
-def count_calls(graph: og.Graph, text: str) -> int:
+def count_calls_of(graph: og.Graph, text: str) -> int:
     """Return how many Python functions a first read calls."""
-    calls = 0
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    sys.setprofile(count)
-    try:
-        assert len(graph.query(text).rows) == 100
-    finally:
-        sys.setprofile(None)
+    found: list[og.Result] = []
+    calls = count_calls(lambda: found.append(graph.query(text)))
+    assert len(found[0].rows) == 100
     return calls
 
 
@@ -54,8 +45,8 @@ def test_a_read_of_many_parts_takes_calls_as_it_is_long(
     first, short, long = (
         f"query q() {{ match {{ $m: Item }} {before} {again * times} {after} }}" for times in (2, 30, 60)
     )
-    count_calls(graph, first)  # with what is loaded once
-    assert count_calls(graph, long) < 2.3 * count_calls(graph, short)
+    count_calls_of(graph, first)  # with what is loaded once
+    assert count_calls_of(graph, long) < 2.3 * count_calls_of(graph, short)
 
 
 def test_a_read_of_too_many_stages_is_refused_by_a_typed_error(graph: og.Graph) -> None:

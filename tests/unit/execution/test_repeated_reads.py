@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
 import omnigraph as og
+from support.counted_calls import count_calls
 
 SCHEMA = """
 node Person { name: String @key  age: I64? }
@@ -25,15 +24,4 @@ def test_a_repeated_read_takes_few_calls(tmp_path: Path, text: str, most_calls: 
     graph.load([*people, {"edge": "Knows", "from": "ada", "to": "bob"}], mode="append")
     for _ in range(3):
         assert len(graph.query(text, {"name": "ada"}).rows) == 1
-    calls = 0
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    sys.setprofile(count)
-    try:
-        graph.query(text, {"name": "ada"})
-    finally:
-        sys.setprofile(None)
-    assert calls <= most_calls
+    assert count_calls(lambda: graph.query(text, {"name": "ada"})) <= most_calls
