@@ -111,3 +111,12 @@ def test_the_glossary_has_one_meaning_for_one_word() -> None:
     rows = re.findall(r"^\| ([^|]+?) \| [^|]+ \|", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
     words = [word for row in rows for word in re.split(r", (?![^(]*\))", row) if word not in ("word", "---")]
     assert sorted({word for word in words if words.count(word) > 1}) == []
+
+
+def test_the_page_about_care_names_every_finding_of_repair() -> None:
+    page = (DOCS / "care.md").read_text()
+    sources = (SOURCE / "graph" / "maintenance" / "verify").glob("*.py")
+    # Whatever is quoted there in two words or more is the code of a finding.
+    codes = {code for path in sources for code in re.findall(r'"([a-z]+(?:_[a-z]+)+)"', path.read_text())}
+    assert len(codes) > 40
+    assert {code for code in codes if f"`{code}`" not in page} == set()
