@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,6 +22,7 @@ from omnigraph.storage.objects.options import StorageOptions
 
 _BLOCK_BYTES = 2 * 2**20
 _SPLIT_BLOCK_BYTES = 8 * 2**20
+_LINE_FEED = 10
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class WholeLines:
     @cached_property
     def count(self) -> int:
         """The number of line ends in the block."""
-        return self.data.count(b"\n")
+        # Several times as quick as `bytes.count`, which stops at each.
+        return int(np.count_nonzero(np.frombuffer(self.data, np.uint8) == _LINE_FEED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,7 @@ def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
             piece, skipping = piece[end:], False
         cut = piece.rfind(b"\n") + 1
         if cut:
-            yield rest + piece[:cut]
+            yield b"".join((rest, memoryview(piece)[:cut]))  # copied once
             rest = piece[cut:]
         else:
             rest += piece

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,11 +20,19 @@ def check_new_ends(catalog: Catalog, deltas: Deltas, stored: StoredData) -> Iter
         delta = deltas.get(edge.table_key)
         if delta is None or delta.rows.num_rows == 0:
             continue
-        for column, node in (("src", edge.source), ("dst", edge.target)):
-            ends = delta.rows[column].combine_chunks()
-            missing = _find_missing(catalog, node, ends, deltas, stored)
+        # A node type is searched once, for both ends.
+        nodes = {
+            node: [column for column, end in _ends_of(edge) if end == node] for _, node in _ends_of(edge)
+        }
+        missing_of = {
+            node: _find_missing(catalog, node, _join(delta.rows, columns), deltas, stored)
+            for node, columns in nodes.items()
+        }
+        for column, node in _ends_of(edge):
+            missing = missing_of[node]
             if len(missing) == 0:
                 continue
+            ends = delta.rows[column].combine_chunks()
             for row in pc.indices_nonzero(pc.is_in(ends, missing)).to_pylist():
                 yield _dangling_problem(edge, column, ends[row].as_py(), node, delta.place(row))
 
@@ -38,23 +46,34 @@ def check_kept_edges(catalog: Catalog, deltas: Deltas, stored: StoredData) -> It
         if len(gone) == 0:
             continue
         for edge in catalog.edges_of(delta.table.name):
-            for column, node in (("src", edge.source), ("dst", edge.target)):
+            for column, node in _ends_of(edge):
                 if node == delta.table.name:
                     yield from _find_left_behind(edge, column, node, gone, deltas, stored)
 
 
-def _find_missing(catalog: Catalog, node: str, ids: pa.Array, deltas: Deltas, stored: StoredData) -> pa.Array:
+def _ends_of(edge: EdgeType) -> tuple[tuple[str, str], ...]:
+    """Return both columns of ends, and the node type of each."""
+    return ("src", edge.source), ("dst", edge.target)
+
+
+def _join(rows: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
+    """Return the values of all these columns; nothing is copied."""
+    return pa.chunked_array([chunk for column in columns for chunk in rows[column].chunks], pa.string())
+
+
+def _find_missing(
+    catalog: Catalog, node: str, ids: pa.ChunkedArray, deltas: Deltas, stored: StoredData
+) -> pa.Array:
+    """Return those of the ids that no node of this type has in the final image, each once."""
     declared = catalog.node(node)
     assert declared is not None
     delta = deltas.get(declared.table_key)
     wanted = ids
     if delta is not None:
         wanted = wanted.filter(pc.invert(pc.is_in(wanted, delta.ids)))
-        if delta.replaces:
-            return wanted
-    if len(wanted) == 0:
-        return wanted
     wanted = pc.unique(wanted)
+    if len(wanted) == 0 or (delta is not None and delta.replaces):
+        return wanted
     found = stored.ids_among(declared.table_key, wanted)
     if delta is not None and delta.removed:
         found = found.filter(pc.invert(pc.is_in(found, pa.array(delta.removed, pa.string()))))

@@ -14,6 +14,8 @@ from omnigraph.storage.filters import OneOf
 
 _MAX_REMEMBERED_IDS = 1_000
 """Up to so many ids, storage may know the answer from the ids of small files that it has seen."""
+_FEW_STORED_DIVISOR = 4
+"""With so many times more ids than stored rows, the ids are searched for in what is stored."""
 
 
 class StoredData(Protocol):
@@ -37,8 +39,12 @@ class BranchRows:
 
     def ids_among(self, table_key: str, ids: pa.Array) -> pa.Array:
         """Return those of the ids that the table holds."""
-        if len(ids) <= _MAX_REMEMBERED_IDS and self._base.rely_on(table_key).rows:
+        rows = self._base.rely_on(table_key).rows
+        if len(ids) <= _MAX_REMEMBERED_IDS and rows:
             return pa.array(sorted(self._base.table(table_key).find_stored_ids(ids)), pa.string())
+        if rows * _FEW_STORED_DIVISOR <= len(ids):
+            known = self.all_rows(table_key, ("id",))["id"] if rows else pa.array([], pa.string())
+            return pc.unique(ids.filter(pc.is_in(ids, known)))
         found: pa.Array = self.rows_where(table_key, "id", ids, ("id",))["id"].combine_chunks()
         return found
 
