@@ -5,6 +5,7 @@ Each environment is new and empty, and outside the repository. It is filled from
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,10 @@ from support.followed_page import follow  # noqa: E402
 def try_python(version: str, wheel: Path, folder: Path) -> str:
     """Return what became of one version: how much was installed, and which steps of the tutorial failed."""
     made = subprocess.run(
-        [UV, "venv", "--quiet", "--no-python-downloads", "--python", version, folder / "env"], check=False
+        [UV, "venv", "--quiet", "--no-python-downloads", "--python", version, folder / "env"],
+        # Where pyenv manages the Pythons, its programs start only the one that it is asked for.
+        env={**os.environ, "PYENV_VERSION": version},
+        check=False,
     )
     if made.returncode:
         return "not here"
