@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,21 +19,32 @@ from omnigraph.base.failpoints import Failpoint
 from omnigraph.cli.config.configuration import FILE_NAME, read_configuration
 from omnigraph.cluster.config.read_config import read_config
 from omnigraph.cluster.diagnostics import ClusterFindings
+from omnigraph.cluster.store.ledger import decode_state
 from omnigraph.compiler.frontend import compile_query, compile_schema, format_queries, format_schema
 from omnigraph.execution.load.mapping.mapping import parse_mapping
 from omnigraph.graph.backup.manifest import decode_manifest
 from omnigraph.graph.branches.children import decode_note
 from omnigraph.graph.changes.tokens import unseal
+from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest.condemned import decode_list
 from omnigraph.graph.manifest.floors import decode_floor
 from omnigraph.graph.manifest.format import decode_value
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.schemas import _queries, _schema
 from omnigraph.graph.manifest.stamp import Stamp
 from omnigraph.graph.manifest.tags import StoredTag
+from omnigraph.graph.proposals.events import decode_proposal
+from omnigraph.graph.proposals.feed import _read as read_events_cursor
 from omnigraph.graph.recovery.plans import DurablePlan
 from omnigraph.graph.write.keys import decode_claim
+from omnigraph.mcp.pages import read_cursor
+from omnigraph.policy.cases import read_cases
 from omnigraph.policy.read_bundle import parse_bundle
+from omnigraph.server.identity.token_file import parse_tokens
+from omnigraph.server.jobs.record import read_job
+from omnigraph.server.requests.paging import Page
+from omnigraph.server.webhooks.config import read_webhooks
 from omnigraph.storage.format.version_files import read_files
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -114,6 +127,50 @@ def read_token(text: str) -> object:
     return unseal(token, "cursor", {"graph": "a", "branch": "main"}, ["after"])
 
 
+def decode_schema(data: bytes, path: str) -> object:
+    """Read a stored schema, or the stored queries that lie beside it."""
+    return stored_format.decode(
+        data, path, "schema", lambda content: (_queries if "queries" in content else _schema)(content)
+    )
+
+
+def in_file(read: Callable[[Path], object]) -> Callable[[bytes], object]:
+    """Return a reader of bytes for one of files."""
+
+    def read_file(data: bytes) -> object:
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "file")
+            path.write_bytes(data)
+            return read(path)
+
+    return read_file
+
+
+def read_hooks(data: bytes) -> object:
+    """Read a file of webhooks whose secret is there."""
+    with patch.dict("os.environ", REVIEWS_SECRET="sixteen letters or more"):
+        return in_file(read_webhooks)(data)
+
+
+def read_agent_cursor(data: bytes) -> object:
+    """Read a cursor that an agent gives back, as it is and with these bytes as what is packed in it."""
+    with suppress(og.BadInput):
+        read_cursor(data.decode("utf-8", "surrogateescape"), "query", "digest")
+    return read_cursor(base64.urlsafe_b64encode(data).decode().rstrip("="), "query", "digest")
+
+
+def read_proposal_cursor(data: bytes) -> object:
+    """Read a cursor of the events of proposals, as it is and with these bytes as what is packed in it."""
+    with suppress(og.ChangeCursorRejected):
+        read_events_cursor(data.decode("utf-8", "surrogateescape"))
+    return read_events_cursor(base64.urlsafe_b64encode(zlib.compress(data)).decode())
+
+
+def read_page_token(text: str) -> object:
+    """Cut a list of the server at a token."""
+    return Page(2, text).cut("names", [("main", 1), ("main", 3), ("side", 2)], lambda item: item)
+
+
 def files_named(suffix: str) -> Callable[[], Iterator[bytes]]:
     """Return the texts of golden tests with a suffix as seeds."""
     golden = Path(__file__).parents[1] / "golden"
@@ -130,6 +187,8 @@ def stored_objects() -> Mapping[str, bytes]:
         graph.mutate('query q() { insert Person { name: "bob" } }', branch="side", metadata={"task": "t"})
         graph.tags.create("one")
         graph.branches.create("child", from_branch="side")
+        graph.queries.apply({"grown.gq": STORED_QUERY})
+        graph.proposals.create("side", title="bob, too")
         kept: dict[str, bytes] = {}
 
         def keep_plan(point: Failpoint) -> None:
@@ -188,6 +247,8 @@ CONTROL_OBJECTS: Mapping[str, tuple[str, Callable[[bytes, str], object]]] = {
     "floor": ("/floors/", decode_floor),
     "list": ("/condemned/", decode_list),
     "claim": ("/keys/", decode_claim),
+    "proposal": ("/proposals/", decode_proposal),
+    "stored_schema": ("/schemas/", decode_schema),
     "note": ("/forks/", decode_note),
     "backup": ("backup/backups/", decode_manifest),
 }
@@ -203,6 +264,42 @@ aliases:
   older: {server: prod, graph: people, query: older_than, args: [age], params: {limit: 10}}
 """
 
+WEBHOOKS = """
+version: 1
+allow: [hooks.example.com, {host: ci.internal, private: true}]
+webhooks:
+  - name: reviews
+    url: https://hooks.example.com/omnigraph
+    secret_env: REVIEWS_SECRET
+    events: [proposal.created, commit.*]
+    branches: [main, release/*]
+"""
+
+CASES = """
+version: 1
+cases:
+  - {id: drafts, actor: act-ada, action: change, branch: draft, expect: allow}
+  - {id: merges, actor: act-bob, action: branch_merge, branch: draft, target_branch: main, expect: deny}
+"""
+
+STORED_QUERY = "query grown($age: I32) { match { $p: Person  $p.age > $age } return { $p.name } }"
+
+BEARERS = (
+    '{"act-ada": "secret"}',
+    '{"version": 1, "tokens": [{"id": "01M7", "actor": "act-ada", "sha256": "'
+    + "0" * 64
+    + '", "created_at": "2026-01-31T00:00:00Z", "expires_at": null}]}',
+)
+
+JOB = '{"id": "01M7", "graph": "people", "kind": "load", "actor": null, "asked": {}, "created": 1}'
+
+LEDGER = """
+{"version": 1, "name": "example", "state_revision": 1, "written_by": "01M7",
+ "applied_revision": {"config_digest": "d", "resources": {"graph.people": {"digest": "d"}}},
+ "resource_statuses": {"graph.people": {"state": "applied"}},
+ "approval_records": [], "recovery_records": [], "observations": {}, "settled_intents": []}
+"""
+
 TARGETS: Mapping[str, Target] = {
     "schema": Target(in_text(check_schema), files_named(".pg")),
     "queries": Target(in_text(check_queries), files_named(".gq")),
@@ -210,7 +307,15 @@ TARGETS: Mapping[str, Target] = {
     "configuration": Target(read_home, texts(CONFIGURATION)),
     "cluster": Target(lambda data: read_config(data, ClusterFindings()), examples_named("cluster.yaml")),
     "policy": Target(in_text(parse_bundle), examples_named("policies/*.yaml")),
+    "webhooks": Target(read_hooks, texts(WEBHOOKS)),
+    "cases": Target(in_file(read_cases), texts(CASES)),
     "token": Target(in_text(read_token), texts('["cursor",{"graph":"a","branch":"main"},{"after":1}]'), True),
+    "agent_cursor": Target(read_agent_cursor, texts('["query","digest",7,"01M7",null]'), True),
+    "proposal_cursor": Target(read_proposal_cursor, texts('{"01M7TZ":2}'), True),
+    "page_token": Target(in_text(read_page_token), texts('["main", 3]'), True),
+    "bearers": Target(in_text(lambda text: parse_tokens(text, "act-ada", "x")), texts(*BEARERS), True),
+    "job": Target(lambda data: read_job(data, "x"), texts(JOB), True),
+    "ledger": Target(decode_state, texts(LEDGER), True),
     "table": Target(lambda data: read_files(data, "x"), control_objects(".manifest")),
     **{
         name: Target(sealed(decode), control_objects(part), is_json=True)

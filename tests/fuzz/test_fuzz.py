@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -35,6 +36,17 @@ def test_other_json_in_a_stored_object_is_read_or_refused(name: str) -> None:
         data = mutate_json(chance.choice(seeds), 100_000, number, lambda data, size: data[:size][::-1])
         with suppress(*ALLOWED):
             target.read(data)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, target in TARGETS.items() if target.is_json))
+def test_json_that_is_nested_without_an_end_or_has_numbers_without_one_is_refused(name: str) -> None:
+    others = ("[" * 200_000, "Infinity", "-1e999", "NaN", "null", "[]", "{}", "1")
+    for seed in TARGETS[name].seeds():
+        text = seed.decode()
+        for match in re.finditer(r'[:\[,]\s*(\d+|"[^"]*"|\[\]|\{\})', text):
+            for other in others:
+                with suppress(*ALLOWED):
+                    TARGETS[name].read(f"{text[: match.start(1)]}{other}{text[match.end(1) :]}".encode())
 
 
 def test_a_run_that_coverage_guides_finds_nothing_in_any_target(tmp_path: Path) -> None:

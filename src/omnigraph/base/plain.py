@@ -5,10 +5,13 @@ nothing. A class that is marked `@listed` is a list of its fields in their order
 defaults follow. `field(metadata=json_name("class"))` gives a field another name there, `NOT_STORED` leaves
 it out. A class with a `to_json` and a `from_json` of its own is asked for its form. Sets are sorted: equal
 values give equal bytes.
+
+`read_json` reads the text of any JSON that others may have written.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
@@ -24,6 +27,14 @@ _NAME = "plain"
 NOT_STORED: Mapping[str, Any] = {_NAME: None}
 _JSON_TYPES = (str, int, float, bool, object, Any)
 _listed: set[type] = set()
+
+
+def read_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text, or raise `ValueError`, also for one that is nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def json_name(name: str) -> Mapping[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Mapping
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from omnigraph.base.plain import read_json
 
 Name = Annotated[
     str | None, typer.Argument(help="Which query of the text to run; without a text, a stored query.")
@@ -88,6 +89,6 @@ def query_params(params: str | None, file: Path | None) -> Mapping[str, Any] | N
         raise typer.BadParameter("give the parameters once: either --params or --params-file")
     try:
         text = file.read_text(encoding="utf-8") if file is not None else params
-        return json.loads(text) if text is not None else None
+        return read_json(text) if text is not None else None
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"the parameters cannot be read as JSON: {error}") from error

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 from omnigraph.base.errors import BadInput
+from omnigraph.base.plain import read_json
 from omnigraph.wire.values import encode
 
 _CUTS = (4_000, 1_000, 200, 40)
@@ -48,7 +49,7 @@ def read_cursor(text: str | None, tool: str, digest: str) -> Cursor:
     if text is None:
         return Cursor()
     try:
-        data = json.loads(base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4)))
+        data = read_json(base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4)))
         named, asked, offset, commit, token = data
     except (ValueError, TypeError, binascii.Error):
         raise _wrong("it is not one that an answer has had as next_cursor") from None

@@ -6,7 +6,6 @@ need of the graph is therefore read once, when the first is made, and pinned fro
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructField, StructType
 
 from omnigraph.base.errors import BadInput, NotFound
+from omnigraph.base.plain import read_json
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.execution.load.mode import Mode
@@ -185,7 +185,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
         snapshot = self._snapshot(self.commit)
         given = self.told.get("params")
         try:
-            params: Any = json.loads(given) if given else None
+            params: Any = read_json(given) if given else None
         except ValueError as error:
             raise BadInput(f"the option params is not JSON: {error}") from error
         request = ReadRequest(self.told["query"], params, self.told.get("name"))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
 
 from omnigraph.base.errors import BadInput
+from omnigraph.base.plain import read_json
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.source import suggest
 from omnigraph.graph.handle import Graph
@@ -97,7 +97,7 @@ def read_count(told: Mapping[str, str], name: str) -> int | None:
 def read_strings(told: Mapping[str, str], name: str) -> dict[str, str]:
     """Return the value of an option that is a JSON object of strings; empty when it was not given."""
     try:
-        found = json.loads(told.get(name, "{}"))
+        found = read_json(told.get(name, "{}"))
     except ValueError as error:
         raise BadInput(f"the option {name} is not JSON: {error}", option=name) from error
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from copy import copy
@@ -13,6 +12,7 @@ from fastapi import Query
 
 from omnigraph.base.choices import LoadMode, OnError, ReadEngine, SourceFormat
 from omnigraph.base.errors import BadInput, OmniError
+from omnigraph.base.plain import read_json
 from omnigraph.execution.load.run import Load
 from omnigraph.server.calls import GraphCall, WriteHeaders
 from omnigraph.wire.values import encode
@@ -141,7 +141,7 @@ def read_object(name: str, given: str | None) -> dict[str, str] | None:
     if given is None:
         return None
     try:
-        found = json.loads(given)
+        found = read_json(given)
     except ValueError:
         found = None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):

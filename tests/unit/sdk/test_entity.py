@@ -143,6 +143,14 @@ def test_a_deleted_node_has_a_history_and_can_be_put_back(graph: og.Graph) -> No
     assert lives == ["insert", "delete", "update", "insert"]
 
 
+def test_a_note_that_somebody_has_made_up_hides_no_history(graph: og.Graph) -> None:
+    gone = 'query q() { delete Person where name = "ada" }'
+    for note in ("[" * 5_000, "[[1]]", "{}"):
+        graph.mutate(gone, metadata={"same.ids": note})
+        assert [change.op for change in graph.entity("Person", "ada").history(limit=1)] == ["delete"]
+        graph.mutate('query q() { insert Person { name: "ada" } }')
+
+
 def test_a_reset_gives_what_was_there_and_deletes_what_was_not(graph: og.Graph) -> None:
     photo = 'query q($b: Blob) { update Person set { photo: $b } where name = "ada" }'
     graph.mutate(photo, {"b": b"x" * 9})

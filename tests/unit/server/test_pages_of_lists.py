@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -131,3 +133,16 @@ def test_a_mutation_may_be_named_as_clients_of_the_first_system_name_it(client: 
     body = {"query_source": 'query q() { insert N { name: "alias" } }', "query_name": "q", "branch": "zeta"}
     told = client.post(f"{BASE}/mutate", json=body).json()
     assert (told["query_name"], told["branch"], told["affected_nodes"]) == ("q", "zeta", 1)
+
+
+@pytest.mark.parametrize("token", ["[" * 5_000, '{"a": 1}', "[[1]]", "nonsense"])
+def test_a_page_token_that_somebody_has_made_up_is_refused(client: TestClient, token: str) -> None:
+    told = client.get(f"{BASE}/branches", params={"limit": 1, "page_token": token})
+    assert (told.status_code, told.json()["code"]) == (400, "bad_input")
+
+
+def test_a_cursor_of_proposals_that_somebody_has_made_up_is_refused(client: TestClient) -> None:
+    for text in ("[" * 5_000, '{"01M7": Infinity}', "[1]"):
+        cursor = base64.urlsafe_b64encode(zlib.compress(text.encode())).decode()
+        told = client.get(f"{BASE}/proposals/events", params={"cursor": cursor})
+        assert (told.status_code, told.json()["code"]) == (400, "change_cursor_rejected")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from omnigraph.base.plain import read_json
 from omnigraph.cli.config.flags import AddressFlags
 from omnigraph.cli.output import print_json, print_table
 from omnigraph.cli.query_arguments import Params, ParamsFile, query_params
@@ -67,7 +67,7 @@ def read_word(word: str, kind: str) -> Any:
     if kind in ("string", "date", "datetime"):
         return word
     try:
-        return json.loads(word)
+        return read_json(word)
     except ValueError:
         return word  # the server says what is wrong with it
 

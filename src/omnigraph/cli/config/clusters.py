@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnigraph.base.errors import BadInput, NotFound
+from omnigraph.base.plain import read_json
 from omnigraph.wire.graph_names import check_graph_name
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def list_cluster_graphs(cluster: str) -> list[str]:
     """Return the names of the graphs that were applied to a cluster, sorted."""
     root = find_root(cluster)
     try:
-        state = json.loads(_open(root).get(STATE))
+        state = read_json(_open(root).get(STATE))
         resources = state["applied_revision"]["resources"]
     except NotFound:
         raise NotFound(f"there is no cluster at {root}: it has no {STATE}", uri=root) from None

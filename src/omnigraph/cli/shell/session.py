@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Collection
 from typing import Any
 
 from omnigraph.base.errors import BadInput, OmniError
+from omnigraph.base.plain import read_json
 from omnigraph.cli.output import print_error, print_json, print_note, print_table, print_text
 from omnigraph.cli.shell.completion import Known
 from omnigraph.cli.shell.statements import as_query
@@ -236,7 +236,7 @@ def _take(words: list[str], count: int, usage: str) -> list[str]:
 
 def _read_object(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = read_json(text)
     except ValueError as error:
         raise BadInput(f"{text!r} cannot be read as JSON: {error}") from error
     if not isinstance(found, dict):

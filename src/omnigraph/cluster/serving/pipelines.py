@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from omnigraph.base.choices import LoadMode, OnError, ReadEngine, SourceFormat
 from omnigraph.base.errors import Conflict, CorruptState, NotFound
+from omnigraph.base.plain import read_json
 from omnigraph.execution.load.run import Load
 from omnigraph.sdk.graph import Graph
 
@@ -89,7 +89,7 @@ class Pipeline:
 def read_pipeline(name: str, digest: str, payload: bytes, root: str) -> Pipeline:
     """Return a pipeline as it is stored; its files lie below the cluster's root, or are addresses."""
     try:
-        document: dict[str, Any] = json.loads(payload)
+        document: dict[str, Any] = read_json(payload)
         mapping = document.pop("mapping")
         sources = tuple(_locate(item, root) for item in document.pop("source"))
         files = None if mapping is None else (str(mapping["name"]), str(mapping["text"]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from omnigraph.base.errors import AlreadyExists, NotFound, StateCasMismatch
+from omnigraph.base.errors import AlreadyExists, CorruptState, NotFound, StateCasMismatch
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.plain import to_plain
 from omnigraph.cluster.resources import AppliedResource
@@ -108,6 +108,8 @@ def decode_state(data: bytes) -> LedgerState:
     """Return a stored state."""
     document = decode_record(data, layout.STATE)
     applied = document.get("applied_revision") or {}
+    if not isinstance(applied, dict):
+        raise CorruptState(f"{layout.STATE} is damaged: applied_revision is not an object", path=layout.STATE)
     return build_record(
         LedgerState,
         {

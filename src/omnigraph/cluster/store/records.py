@@ -6,7 +6,7 @@ import json
 from typing import Any, TypeVar
 
 from omnigraph.base.errors import CorruptState, FormatTooNew
-from omnigraph.base.plain import from_plain
+from omnigraph.base.plain import from_plain, read_json
 
 VERSION = 1
 _Record = TypeVar("_Record")
@@ -20,7 +20,7 @@ def encode_record(data: dict[str, Any]) -> bytes:
 def decode_record(data: bytes, path: str) -> dict[str, Any]:
     """Return what a stored record holds."""
     try:
-        found = json.loads(data)
+        found = read_json(data)
     except ValueError as error:
         raise CorruptState(f"{path} is not JSON: {error}", path=path) from error
     version = found.get("version") if isinstance(found, dict) else None

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from omnigraph.base.plain import read_json
 from omnigraph.graph.entity.stored import EntityAddress
 
 NOTE = "same.ids"
@@ -33,7 +34,7 @@ def read_note(metadata: Mapping[str, str]) -> tuple[CombinedPair, ...]:
     if NOTE not in metadata:
         return ()
     try:
-        return tuple(CombinedPair(*map(str, pair)) for pair in json.loads(metadata[NOTE]))
+        return tuple(CombinedPair(*map(str, pair)) for pair in read_json(metadata[NOTE]))
     except (ValueError, TypeError):
         return ()
 

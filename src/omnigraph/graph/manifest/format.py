@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from omnigraph.base.errors import CorruptState, FormatTooNew, FormatTooOld, OmniError
-from omnigraph.base.plain import from_plain, to_plain
+from omnigraph.base.plain import from_plain, read_json, to_plain
 
 OLDEST = 3
 CURRENT = 3
@@ -49,13 +49,13 @@ def check(found: object, what: str, path: str) -> None:
 def decode(data: bytes, path: str, what: str, build: Callable[[Mapping[str, Any]], Decoded]) -> Decoded:
     """Parse one of our JSON objects, check its format and its sum, and build the value."""
     try:
-        content = json.loads(data)
+        content = read_json(data)
         check(content["format"], f"{what} {path}", path)
         digest_of(data, path, what)
         return build(content)
     except OmniError:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
         raise CorruptState(
             f"{what} {path} cannot be read: {error!r}; restore it from a backup", path=path
         ) from error

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from omnigraph.base.ids import ULID_LENGTH, ulid_time_us
+from omnigraph.base.plain import read_json
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
@@ -236,7 +237,7 @@ def _rebased_by(record: CommitRecord) -> frozenset[str]:
     told = record.metadata.get(REBASED_BY) if record.operation == REBASE else None
     if told is not None:
         with suppress(ValueError, TypeError):
-            return frozenset(actor for actor in json.loads(told) if isinstance(actor, str))
+            return frozenset(actor for actor in read_json(told) if isinstance(actor, str))
     return frozenset()
 
 

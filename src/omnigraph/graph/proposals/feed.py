@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable
 
 from omnigraph.base.errors import BadInput, ChangeCursorRejected
+from omnigraph.base.plain import read_json
 from omnigraph.graph.proposals.describe import list_events
 from omnigraph.graph.proposals.fold import ProposalFacts, fold
 from omnigraph.graph.proposals.model import ProposalEvent, ProposalPage
@@ -51,7 +52,7 @@ def _write(seen: dict[str, int]) -> str:
 def _read(cursor: str) -> dict[str, int]:
     try:
         packed = zlib.decompressobj()
-        found = json.loads(packed.decompress(base64.urlsafe_b64decode(cursor), _MOST_CURSOR_BYTES))
+        found = read_json(packed.decompress(base64.urlsafe_b64decode(cursor), _MOST_CURSOR_BYTES))
         return {str(id): int(count) for id, count in found.items()}
-    except (ValueError, AttributeError, TypeError, zlib.error) as error:
+    except (ValueError, AttributeError, TypeError, OverflowError, zlib.error) as error:
         raise ChangeCursorRejected("the cursor is not one of the events of proposals") from error

@@ -7,12 +7,12 @@ when the frame is made.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pyarrow as pa
 
 from omnigraph.base.errors import BadInput
+from omnigraph.base.plain import read_json
 from omnigraph.compiler.catalog.model import END_COLUMNS, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.types import PropertyType, Scalar
@@ -29,7 +29,7 @@ _FORM = 'write it as JSON: [["age", ">=", 30], ["name", "in", ["ada", "bob"]], [
 def filters_of(table: TableType, text: str) -> tuple[Filter, ...]:
     """Return the filters of a JSON string; all of them must hold."""
     try:
-        said = json.loads(text)
+        said = read_json(text)
     except ValueError as error:
         raise BadInput(f"the option where is not JSON ({error}): {_FORM}") from error
     if not isinstance(said, list) or not all(map(_is_condition, said)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from jwt.exceptions import PyJWTError
 
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, OmniError, Unavailable
+from omnigraph.base.plain import read_json
 from omnigraph.server.identity.watching import WatchedFile
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -188,7 +188,7 @@ def _read_keys(path: Path) -> SigningKeys:
 
 def _parse_keys(data: bytes, where: str) -> SigningKeys:
     try:
-        given: Any = json.loads(data)
+        given: Any = read_json(data)
         listed = [
             item for item in given["keys"] if item.get("use", "sig") == "sig" and item.get("kty") != "oct"
         ]

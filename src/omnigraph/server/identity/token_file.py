@@ -14,6 +14,7 @@ from typing import Any
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.base.ids import new_ulid
+from omnigraph.base.plain import read_json
 from omnigraph.storage.files.shared_files import hold_lock, replace_file
 
 _SECRET_BYTES = 32
@@ -59,7 +60,7 @@ def parse_tokens(text: str, default_actor: str, what: str) -> Sequence[StoredTok
         given: Any = {default_actor: text}
     else:
         try:
-            given = json.loads(text)
+            given = read_json(text)
         except ValueError:
             raise BadInput(f"{what} is not JSON") from None
     if isinstance(given.get("tokens"), list):

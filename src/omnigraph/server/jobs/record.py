@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from omnigraph.base.errors import CorruptState
+from omnigraph.base.plain import read_json
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 FINAL: frozenset[JobState] = frozenset({"succeeded", "failed", "cancelled"})
@@ -79,7 +80,7 @@ class Job:
 def read_job(data: bytes, path: str) -> Job:
     """Return a stored job."""
     try:
-        return Job(**json.loads(data))
+        return Job(**read_json(data))
     except (ValueError, TypeError) as error:
         raise CorruptState(f"the job at {path} cannot be read: {error}", path=path) from error
 

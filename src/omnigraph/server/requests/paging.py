@@ -11,6 +11,7 @@ from fastapi import Depends, Query
 
 from omnigraph.base.errors import BadInput
 from omnigraph.base.ids import is_ulid
+from omnigraph.base.plain import read_json
 
 _MOST_NAMES = 1_000
 _TOKEN_DIGITS = 12
@@ -48,7 +49,7 @@ PageDep = Annotated[Page, Depends()]
 
 def _read_place(token: str) -> tuple[Any, ...]:
     try:
-        found = json.loads(token)
+        found = read_json(token)
     except ValueError:
         found = None
     if not isinstance(found, list):

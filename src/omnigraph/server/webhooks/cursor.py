@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from omnigraph.base.plain import read_json
 from omnigraph.storage.files.shared_files import hold_lock, replace_file
 
 
@@ -43,7 +44,7 @@ class PlaceFile:
     def read(self) -> Place:
         """Return the place."""
         try:
-            return Place(**json.loads(self._path.read_bytes()))
+            return Place(**read_json(self._path.read_bytes()))
         except FileNotFoundError:
             return Place()
         except (ValueError, TypeError):

@@ -95,6 +95,9 @@ def test_json_of_the_same_shape_says_the_same() -> None:
 
 WRONG = {
     "[[node]\n": "m.toml is not TOML: .*line 1",
+    "a = " + "[" * 5_000: "m.toml is not TOML: it is nested too deeply",
+    "[[node]]\na = " + "{a = " * 5_000: "m.toml is not TOML: it is nested too deeply",
+    "a." * 1_000 + "b = 1": "m.toml is not TOML: a line has more than 200 dots",
     "": "m.toml has no rules",
     "x = 1": "m.toml, line 1, x: there is no 'x' in a mapping",
     "[node]\ntype = 'A'": "write \\[\\[node\\]\\], with two brackets",

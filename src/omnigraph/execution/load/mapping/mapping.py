@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from omnigraph.base.errors import BadInput, ParseError, TypeCheckError
+from omnigraph.base.plain import read_json
 from omnigraph.compiler.typecheck.columns import parse_column_expression
 
 _RULE_KINDS = ("node", "edge")
@@ -20,6 +20,7 @@ _RULE_MEMBERS = {"node": (*_COMMON_MEMBERS, "distinct"), "edge": (*_COMMON_MEMBE
 _VALUE_FORMS = ("column", "value", "text", "expression")
 _EXTRAS = {"column": {"cast"}, "expression": {"columns"}}
 """What may stand beside a form."""
+_MOST_DOTS = 200
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -103,12 +104,22 @@ def read_mapping(path: Path) -> MappingFile:
     return parse_mapping(text, str(path))
 
 
+def _read_toml(text: str) -> dict[str, Any]:
+    # For `a.a.a…` the reader keeps every beginning of the key: some kilobytes of text would fill the memory.
+    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
+        raise ValueError(f"a line has more than {_MOST_DOTS} dots")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 def parse_mapping(text: str, name: str) -> MappingFile:
     """Parse the text of a mapping file; errors name the line and the key."""
     is_json = name.endswith(".json")
     try:
-        parsed = json.loads(text) if is_json else tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, ValueError) as error:
+        parsed = read_json(text) if is_json else _read_toml(text)
+    except ValueError as error:
         raise BadInput(f"{name} is not {'JSON' if is_json else 'TOML'}: {error}", path=name) from error
     if not isinstance(parsed, dict):
         raise BadInput(f"{name} has no rules: write [[node]] and [[edge]]", path=name)

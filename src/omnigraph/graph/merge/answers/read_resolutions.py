@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from omnigraph.base.errors import BadInput
+from omnigraph.base.plain import read_json
 from omnigraph.compiler.catalog.combine.clashes import SIDES
 from omnigraph.compiler.catalog.model import END_COLUMNS
 from omnigraph.graph.merge.answers.resolutions import (
@@ -78,7 +78,7 @@ def list_members(given: Any) -> Sequence[Any]:
 
 def _read_file(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadInput(f"the resolutions in {path} cannot be read: {error}", path=str(path)) from error
 
