@@ -9,7 +9,10 @@ import argparse
 import functools
 import importlib
 import multiprocessing
+import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -27,6 +30,7 @@ import pyarrow.parquet as pq
 import omnigraph as og
 from _harness import Report, interleaved, median, scratch
 from omnigraph import spark
+from omnigraph.pipeline.class_archive import ARCHIVE_VARIABLE
 
 SCHEMA = """
 node Person {
@@ -124,6 +128,31 @@ def lines_on_spark(report: Report, folder: Path, path: Path, times: int) -> None
         f"{ours:.2f} vs {theirs:.2f} s, {size:.0f} MiB",
     )
     report.tell("cold start (Java, workers, first load) / warm load", cold / ours, f"{cold:.1f} s")
+
+
+_FIRST_JOB = "from omnigraph.spark import session; session('local[2]').range(10).count()"
+
+
+def start(report: Report, folder: Path, times: int) -> None:
+    """Compare the first job of a process that finds an archive of Spark's classes with one that does not."""
+    archive = folder / "classes.jsa"
+    with_archive = {**os.environ, ARCHIVE_VARIABLE: str(archive)}
+    _run("from omnigraph.spark import prepare; prepare()", with_archive)
+    prepared, not_prepared = interleaved(
+        times,
+        lambda _: _run(_FIRST_JOB, with_archive),
+        lambda _: _run(_FIRST_JOB, {**os.environ, ARCHIVE_VARIABLE: "0"}),
+    )
+    report.at_most(
+        "first job of a process: Spark prepared / not",
+        median(prepared) / median(not_prepared),
+        0.8,
+        f"{median(prepared) / 1000:.1f} vs {median(not_prepared) / 1000:.1f} s",
+    )
+
+
+def _run(code: str, environment: dict[str, str]) -> None:
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
 def _load_lines(graph: og.Graph, path: Path, branch: str, engine: str = "spark") -> None:
@@ -273,7 +302,7 @@ def _copy_apart(module: str, files: tuple[Path, Path], target: str, line: Connec
     line.send(time.perf_counter() - begun)
 
 
-PARTS = ("lines", "columns", "memory", "cores", "copy")
+PARTS = ("start", "lines", "columns", "memory", "cores", "copy")
 
 
 @dataclass(frozen=True)
@@ -307,6 +336,8 @@ def main() -> None:
     ask = asked()
     report = Report("Bulk loads")
     with scratch() as folder:
+        if "start" in ask.parts:
+            start(report, folder, min(ask.times, 3))
         if {"lines", "memory", "cores"} & set(ask.parts):
             lines = write_lines(folder / "graph.ndjson", ask.nodes, ask.edges)
         if "lines" in ask.parts:

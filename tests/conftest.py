@@ -19,6 +19,7 @@ from xdist.scheduler import LoadScopeScheduling
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+from omnigraph.pipeline.class_archive import archive_path
 from omnigraph.storage.objects import ObjectStore, open_store
 from support.s3 import S3, running_server
 from support.workers import Worker, Workers
@@ -31,6 +32,8 @@ settings.load_profile("shared")
 
 # Half of Java's work in short runs is to compile what would be fast in long ones.
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+if (archive := archive_path()) is not None and archive.is_file():  # `make test` sees to it
+    _JAVA += f" -XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off"
 os.environ["OMNIGRAPH_SPARK_CONFIG"] = (
     f"spark.driver.extraJavaOptions={_JAVA};spark.executor.extraJavaOptions={_JAVA}"
 )
@@ -46,6 +49,7 @@ _LONG = ("spark", "simulation", "jepsen", "e2e")
 
 # Tests of Spark that start Java processes of their own; the others share one session.
 _OWN_JAVA = (
+    "test_class_archive.py",
     "test_cluster.py",
     "test_connect.py",
     "test_demo.py",

@@ -82,6 +82,7 @@ GROUPS = {
     "token": "Make, list and revoke the tokens of a server.",
     "cluster": "Declare graphs, schemas, queries, policies and pipelines as files.",
     "pipeline": "Run the loads that a cluster declares.",
+    "spark": "Prepare Spark on this machine.",
     "graphs": "Look at the graphs of a server.",
     "profile": "Look at the profiles of the configuration.",
 }

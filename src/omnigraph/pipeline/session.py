@@ -19,6 +19,7 @@ from omnigraph.base.errors import BadInput, SparkFailed
 from omnigraph.base.handed.secrets import folders_of_secrets, make_private, remove_orphans
 from omnigraph.execution.engine import spark_missing
 from omnigraph.execution.spark.remote import is_remote
+from omnigraph.pipeline.class_archive import add_archive
 from omnigraph.pipeline.jvm_watchdog import is_alive, start_watchdog
 from omnigraph.pipeline.requirements import require_spark
 from omnigraph.pipeline.worker_python import require_worker_python
@@ -167,6 +168,11 @@ def abandon(spark: SparkSession) -> None:
         _ours.java.kill()
 
 
+def started_java() -> Any:
+    """Return the process of the Java that was started here, or None."""
+    return _ours.java
+
+
 def ui_address(spark: SparkSession) -> str | None:
     """Return the address of a session's web page, when it has one."""
     if is_remote(spark):
@@ -238,7 +244,7 @@ def _start(options: SparkOptions) -> Any:
         _ours.folder = tempfile.mkdtemp(prefix=f"{_FOLDER_NAME}{os.getpid()}-")
     elif _ours.folder is not None:
         make_private(Path(_ours.folder))  # whoever cleans the temporary folder may have removed it
-    settings = {**_socket_settings(options.master, _ours.folder), **_config(options)}
+    settings = add_archive({**_socket_settings(options.master, _ours.folder), **_config(options)})
     conf = SparkConf(loadDefaults=False)
     for name, value in settings.items():
         conf.set(name, value)

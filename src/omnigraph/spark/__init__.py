@@ -9,8 +9,9 @@ from typing import Any
 from omnigraph.pipeline.error_transport import graph_error
 from omnigraph.pipeline.progress import watch_stages as watched
 from omnigraph.pipeline.session import session, stop, ui_address
+from omnigraph.spark.archive import prepare
 
-__all__ = ["attach", "graph_error", "register", "session", "stop", "ui_address", "watched"]
+__all__ = ["attach", "graph_error", "prepare", "register", "session", "stop", "ui_address", "watched"]
 
 
 def register(spark: Any) -> None:
