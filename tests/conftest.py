@@ -42,6 +42,9 @@ os.environ["SPARK_DAEMON_JAVA_OPTS"] = _JAVA
 # Temporary folders need not survive a power cut; the tests of that flush, and with OMNIGRAPH_FSYNC=1 all do.
 os.environ.setdefault("OMNIGRAPH_FSYNC", "0")
 
+# Where this is set, as in many containers, what a program forgets to flush is seen all the same.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 _names = itertools.count(1)
 
 # Folders whose tests take longest, in the order in which they start.

@@ -11,7 +11,7 @@ import typer
 
 from omnigraph.base.errors import BadInput
 from omnigraph.cli.options import MetadataOption, parse_metadata
-from omnigraph.cli.output import print_json, print_note, print_text
+from omnigraph.cli.output import print_address, print_json, print_note
 from omnigraph.cli.session import Session, report_errors, session_of
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -122,7 +122,7 @@ def _serve_http(uri: str, bind: str, token_file: str | None, policy: str | None,
     )
 
     def announce(address: str) -> None:
-        print_text(f"OMNIGRAPH_LISTEN_ADDR={address}")
+        print_address(address)
         print_note(f"agents call http://{address}/graphs/{name}/mcp")
 
     serve(request, announce)

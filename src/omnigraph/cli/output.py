@@ -30,6 +30,12 @@ def print_text(text: str) -> None:
     _write(sys.stdout, text.removesuffix("\n"))
 
 
+def print_address(address: str) -> None:
+    """Print where a server listens, at once: it goes on running, and others wait for the line."""
+    print_text(f"OMNIGRAPH_LISTEN_ADDR={address}")
+    sys.stdout.flush()
+
+
 def print_bytes(pieces: Iterable[bytes]) -> None:
     """Print bytes to standard output, as they are."""
     for piece in pieces:

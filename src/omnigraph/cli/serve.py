@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from omnigraph.base.errors import BadInput
-from omnigraph.cli.output import print_note, print_text
+from omnigraph.cli.output import print_address, print_note
 from omnigraph.cli.session import report_errors, session_of
 
 _UNAUTHENTICATED = "OMNIGRAPH_UNAUTHENTICATED"
@@ -112,7 +112,7 @@ def serve(
                 requires_all=requires_all,
                 webhooks=webhooks,
             ),
-            lambda address: print_text(f"OMNIGRAPH_LISTEN_ADDR={address}"),
+            print_address,
         )
 
 
