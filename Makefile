@@ -49,9 +49,9 @@ serve: $(STAMP)  ## start the server on the demo graph
 	@test -d demo-graph || $(BIN)/python examples/demo.py
 	@$(BIN)/omnigraph serve demo-graph --unauthenticated
 
-integrations: $(STAMP)  ## run the tests of LangChain, LlamaIndex and igraph with the libraries of today
+integrations: $(STAMP)  ## run the tests of LangChain, LlamaIndex, igraph and Dagster with the libraries of today
 	@$(BIN)/uv run --isolated --no-project --with-requirements requirements.lock --with-editable . --with langchain-core \
-	  --with llama-index-core --with igraph python -m pytest -n 0 tests/integrations
+	  --with llama-index-core --with igraph --with dagster python -m pytest -n 0 tests/integrations
 
 wheel: $(STAMP)  ## install the wheel in new environments of Python 3.11 to 3.13, and follow the tutorial there
 	@$(BIN)/python scripts/try_wheel.py

@@ -8,5 +8,6 @@ NEEDED = {
     "test_langchain.py": "langchain_core",
     "test_llama_index.py": "llama_index",
     "test_igraph.py": "igraph",
+    "test_dagster.py": "dagster",
 }
 collect_ignore = [file for file, package in NEEDED.items() if find_spec(package) is None]
