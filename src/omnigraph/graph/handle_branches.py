@@ -88,7 +88,7 @@ class Branches:
         if condition is not None:
             self._internals.check_allowed("branch_delete", target=name)
             seen = self._internals.read_state(name)
-            if error := precondition_error(condition, seen.head):
+            if error := precondition_error(condition, seen.head, name):
                 raise error
         self._internals.delete_branch(name, seen)
 

@@ -85,3 +85,19 @@ def test_a_condition_names_its_commit_in_any_way(graph: og.Graph, name: str) -> 
     for unknown in ("", "nope"):
         with pytest.raises(og.NotFound, match="does not name a commit"):
             graph.mutate(insert("f"), if_commit=unknown)
+
+
+def test_a_condition_that_fails_names_the_branch_that_was_asked_for(graph: og.Graph) -> None:
+    first = graph.commits.list()[-1].id
+    graph.mutate('query q() { insert Person { name: "newer" } }')
+    graph.branches.create("fork")  # its head is a commit of main
+    write = 'query q() { insert Person { name: "other" } }'
+    for call in (
+        lambda: graph.branches.delete("fork", if_commit=first),
+        lambda: graph.branches.rename("fork", "spoon", if_commit=first),
+        lambda: graph.branches.rebase("fork", "main", if_commit=first),
+        lambda: graph.mutate(write, branch="fork", if_commit=first),
+    ):
+        with pytest.raises(og.PreconditionFailed, match="branch 'fork' is at commit") as raised:
+            call()
+        assert raised.value.branch == "fork"

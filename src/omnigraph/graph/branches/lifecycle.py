@@ -153,7 +153,7 @@ def restore_branch(truth: Truth, name: str, actor: str | None, if_commit: str | 
                     branch=name,
                 )
             origin = _last_commit(truth, ended)
-            if if_commit is not None and (error := precondition_error(if_commit, origin)):
+            if if_commit is not None and (error := precondition_error(if_commit, origin, name)):
                 raise error
             refuse_isolated(truth, origin)
             return create_branch(truth, name, origin, actor, before=ended)

@@ -120,7 +120,7 @@ def _release_finished(truth: Truth, tags: Sequence[StoredTag]) -> None:
 def _begin(truth: Truth, old: str, new: str, actor: str | None, if_commit: str | None) -> None:
     for _ in range(MAX_RESTARTS):
         state = truth.state(old)
-        if if_commit is not None and (error := precondition_error(if_commit, state.head)):
+        if if_commit is not None and (error := precondition_error(if_commit, state.head, old)):
             raise error
         hold = f"{_holds_of(old, new)}{state.ref.incarnation}/{new_ulid()}"
         if not _hold(truth, hold, state, actor):

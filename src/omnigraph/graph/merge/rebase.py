@@ -76,7 +76,7 @@ def rebase_branch(
         state, target = core.truth.state(branch), core.truth.state(onto)
         if state.ref.incarnation != incarnation:
             break
-        if if_commit is not None and (error := precondition_error(if_commit, state.head)):
+        if if_commit is not None and (error := precondition_error(if_commit, state.head, branch)):
             raise error
         try:
             done = _attempt(core, state, target, actor, options, dry_run)

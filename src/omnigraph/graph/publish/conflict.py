@@ -54,7 +54,7 @@ def compare_with_head(plan: PublishPlan, head: CommitRecord) -> Fit:
         return Conflicting(branch_gone_error(plan.branch))
     if (refused := _compare_protection(plan, head)) is not None:
         return Conflicting(refused)
-    if plan.if_commit is not None and (error := precondition_error(plan.if_commit, head)):
+    if plan.if_commit is not None and (error := precondition_error(plan.if_commit, head, plan.branch)):
         return Conflicting(error)
     if (repeated := batch_landed_error(plan.streams, head)) is not None:
         return Conflicting(repeated)
@@ -112,13 +112,16 @@ def branch_gone_error(branch: str) -> BranchGone:
     )
 
 
-def precondition_error(commit: str, head: CommitRecord) -> PreconditionFailed | None:
-    """Return the error when `commit` is no longer what the branch says; maintenance does not count."""
+def precondition_error(commit: str, head: CommitRecord, branch: str) -> PreconditionFailed | None:
+    """Return the error when `commit` is no longer what a branch says; maintenance does not count.
+
+    The head of a branch without commits of its own is a record of the branch that it was forked from.
+    """
     if commit in (head.commit, head.content):
         return None
     return PreconditionFailed(
-        f"branch {head.branch!r} is at commit {head.commit}, not at {commit}: read again and decide anew",
-        branch=head.branch,
+        f"branch {branch!r} is at commit {head.commit}, not at {commit}: read again and decide anew",
+        branch=branch,
         expected=commit,
         actual=head.commit,
     )

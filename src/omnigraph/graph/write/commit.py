@@ -41,7 +41,7 @@ def commit(truth: Truth, settings: Settings, request: CommitRequest, work: Commi
         and state.head.protects(state.ref.incarnation) is not None
     ):
         raise protected_error(request.branch, request.actor, work.operation)
-    if request.if_commit and (error := precondition_error(request.if_commit, state.head)):
+    if request.if_commit and (error := precondition_error(request.if_commit, state.head, request.branch)):
         raise error
     if (repeated := batch_landed_error(request.streams, state.head)) is not None:
         raise repeated

@@ -133,7 +133,7 @@ def test_a_new_table_that_does_not_stand_there_fits() -> None:
 @pytest.mark.parametrize("commit", ["head", "content"])
 def test_a_precondition_holds_for_the_head_and_for_the_content_under_its_maintenance(commit: str) -> None:
     assert compare_with_head(replace(PLAN, if_commit=commit), HEAD) == NoConflict()
-    assert precondition_error(commit, HEAD) is None
+    assert precondition_error(commit, HEAD, "main") is None
 
 
 def test_a_precondition_on_another_commit_fails_and_names_both() -> None:
