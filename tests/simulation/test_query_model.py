@@ -60,7 +60,7 @@ def one_moment() -> Iterator[None]:
 
 
 @pytest.mark.long
-@model_settings(20)
+@model_settings(10)
 @given(st.data())
 def test_every_engine_state_agrees_with_the_reference(data: st.DataObject) -> None:
     world = data.draw(worlds(), label="world")
@@ -68,7 +68,7 @@ def test_every_engine_state_agrees_with_the_reference(data: st.DataObject) -> No
 
 
 @pytest.mark.long
-@model_settings(3)
+@model_settings(2)
 @given(st.data())
 def test_every_engine_state_ranks_as_the_reference_does(data: st.DataObject) -> None:
     world = library(data.draw(st.integers(0, 999), label="seed of the library"))

@@ -40,8 +40,12 @@ def _start(folder: Path, archive: Path | str) -> tuple[str, str]:
     """Start a session; return what a job in it counted, and what its Java has mapped into memory."""
     result, maps = folder / "result", folder / "maps"
     code = f"RESULT, MAPS = {str(result)!r}, {str(maps)!r}\n{_START}"
-    # The settings of the tests name an archive themselves.
-    environment = {**os.environ, "OMNIGRAPH_SPARK_CONFIG": "", "OMNIGRAPH_SPARK_ARCHIVE": str(archive)}
+    environment = {
+        **os.environ,
+        # That of the other tests names an archive itself.
+        "OMNIGRAPH_SPARK_CONFIG": "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "OMNIGRAPH_SPARK_ARCHIVE": str(archive),
+    }
     done = subprocess.run(
         [sys.executable, "-c", code],
         env=environment,

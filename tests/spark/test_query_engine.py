@@ -45,13 +45,16 @@ def _groups() -> list[Any]:
     return [pytest.param(group, id=f"{len(group)}-with-{group[0]['id']}") for group in found.values()]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _plain_plans(session: Any) -> Iterator[None]:
     """Compile no Java for queries over a few rows."""
-    before = session.conf.get("spark.sql.codegen.wholeStage")
-    session.conf.set("spark.sql.codegen.wholeStage", "false")
+    plain = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    before = {name: session.conf.get(name) for name in plain}
+    for name, value in plain.items():
+        session.conf.set(name, value)
     yield
-    session.conf.set("spark.sql.codegen.wholeStage", before)
+    for name, value in before.items():
+        session.conf.set(name, value)
 
 
 @pytest.mark.long

@@ -71,6 +71,7 @@ VERBS: Mapping[str, CommandKind] = {
     "mcp": _WRITE,
     "shell": _WRITE,
     "skill": _NOTHING,
+    "spark prepare": _NOTHING,
     "graphs list": CommandKind("server"),
     **dict.fromkeys(("cluster validate", "cluster plan", "cluster status"), _NOTHING),
     **dict.fromkeys(("cluster apply", "cluster approve", "cluster refresh"), CommandKind("nothing", True)),

@@ -18,7 +18,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 FOLDERS = "|".join(sorted(path.parent.name for path in SOURCE.glob("*/__init__.py")))
 DOTTED = re.compile(rf"`(?:omnigraph\.)?((?:{FOLDERS})(?:\.\w+)+)[`(]")
 # `graph.` is also what examples call the graph that they hold, `storage.` begins settings, `cluster.` and
-# `policy.` begin failpoints, files and addresses of resources, `spark.` the settings and the session of Spark.
+# `policy.` begin failpoints, files and addresses of resources, `spark.` settings and the session of Spark.
 AMBIGUOUS = {
     folder: {path.stem for path in (SOURCE / folder).iterdir()}
     for folder in ("graph", "storage", "cluster", "policy", "spark")
