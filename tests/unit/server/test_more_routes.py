@@ -124,6 +124,7 @@ def test_an_etag_says_whether_bytes_are_the_same(client: TestClient, blob: dict[
 
     wrong = client.put(f"{BASE}/blob", params=blob, content=b"new", headers={"If-Match": '"x"'})
     assert (wrong.status_code, wrong.json()["code"]) == (412, "precondition_failed")
+    assert "another ETag" in wrong.json()["error"]
     keyed = {"If-Match": tag, "Idempotency-Key": "k"}
     put = client.put(f"{BASE}/blob", params=blob, content=b"new", headers=keyed)
     assert put.status_code == 200, put.text

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request
 from fastapi.responses import Response
 
 from omnigraph.base.choices import EntityKind
-from omnigraph.base.errors import BadInput
+from omnigraph.base.errors import BadInput, PreconditionFailed
 from omnigraph.sdk.entities.blob import BlobHandle
 from omnigraph.server.calls import GraphDep, WriteDep, WriteHeaders
 from omnigraph.server.requests.engine_pool import current_pool
@@ -125,7 +127,12 @@ async def put_blob(
             data = body.decode()
         except ValueError:
             raise BadInput("the text is not UTF-8") from None
-    done = await current_pool().run(lambda: blob.put(data, message=message), writes=True)
+
+    def put() -> object:
+        with _told_by_etag():
+            return blob.put(data, message=message)
+
+    done = await current_pool().run(put, writes=True)
     return {**encode(done), "blob_commit": blob.commit_id}
 
 
@@ -134,8 +141,24 @@ def clear_blob(
     headers: WriteDep, blob: WrittenBlobDep, call: GraphDep, message: str | None = None
 ) -> dict[str, Any]:
     """Set a blob to null as one commit."""
-    done = blob.clear(message=message)
+    with _told_by_etag():
+        done = blob.clear(message=message)
     return {**encode(done), "blob_commit": blob.commit_id}
+
+
+@contextmanager
+def _told_by_etag() -> Iterator[None]:
+    """Say that bytes have changed where that was found by their ETag, and no commit was named."""
+    try:
+        yield
+    except PreconditionFailed as error:
+        if error.expected != _NO_COMMIT:
+            raise
+        raise PreconditionFailed(
+            "the blob has another ETag than If-Match names: read it again and decide anew",
+            branch=error.branch,
+            actual=error.actual,
+        ) from None
 
 
 def _headers(blob: BlobHandle) -> dict[str, str]:
