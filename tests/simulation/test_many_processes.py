@@ -68,8 +68,8 @@ def _count_up(tmp_path: Path, workers: Workers, names: list[str], times: int) ->
 def test_eight_processes_that_update_rows_of_their_own_do_not_fail_each_other(
     tmp_path: Path, workers: Workers
 ) -> None:
-    successes, counted = _count_up(tmp_path, workers, [f"c{n}" for n in range(8)], 100)
-    assert successes == counted == [100] * 8
+    successes, counted = _count_up(tmp_path, workers, [f"c{n}" for n in range(8)], 50)
+    assert successes == counted == [50] * 8
 
 
 @pytest.mark.long

@@ -20,9 +20,9 @@ from simulation.control_plane.planted import FLAWS
 from simulation.control_plane.runs import Task, run_many, run_task
 from simulation.control_plane.scenario import THEMES
 
-HISTORIES = int(os.environ.get("OMNIGRAPH_SIMULATION_HISTORIES", "300"))
+HISTORIES = int(os.environ.get("OMNIGRAPH_SIMULATION_HISTORIES", "150"))
 FIRST = int(os.environ.get("OMNIGRAPH_SIMULATION_SEED", "0"))
-_SHORT = 100
+_SHORT = 60
 _SETTLED_TWICE = 5_001_397
 """A frozen process settles a plan that another has settled, whose note a cleanup has dropped since."""
 _NEVER_NAMED = Task(15_000_006, 1, "names")
