@@ -15,6 +15,7 @@ from typing import Any
 from omnigraph.base.errors import BadInput
 
 _MAP = "@map"
+_EPOCH_YEAR = 1970
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "@bytes": base64.b64decode,
     "@date": date.fromisoformat,
@@ -33,6 +34,8 @@ def mark(value: Any) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return {"@bytes": base64.b64encode(value).decode()}
     if isinstance(value, datetime):
+        if value != value:  # noqa: PLR0124 - NaT of pandas, the only one unlike itself, is NULL
+            return None
         return {"@datetime": value.isoformat()}
     if isinstance(value, date):
         return {"@date": value.isoformat()}
@@ -43,8 +46,22 @@ def mark(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [mark(item) for item in value]
     if hasattr(value, "tolist"):  # an array or a number of NumPy
-        return mark(value.tolist())
+        is_moment = getattr(getattr(value, "dtype", None), "kind", None) == "M"
+        return mark(_moments(value) if is_moment else value.tolist())
     raise BadInput(f"a {type(value).__name__} cannot be sent to a server: use a string, a number or a list")
+
+
+def _moments(value: Any) -> Any:
+    """Return dates and datetimes of NumPy; those beyond Python's calendar as strings and numbers."""
+    if value.dtype != "datetime64[D]":  # others may count nanoseconds, which Python shows as bare numbers
+        return value.astype("datetime64[ms]").tolist()
+    found = value.tolist()
+    if isinstance(found, list):
+        return [_moments(item) for item in value]
+    if not isinstance(found, int):
+        return found
+    year = int(value.astype("datetime64[Y]").astype(int)) + _EPOCH_YEAR
+    return f"{year:+05d}{str(value)[-len('-01-01') :]}"
 
 
 def unmark(data: Any) -> Any:

@@ -1,8 +1,9 @@
-"""Numbers and arrays of Python's libraries as the plain values that properties and parameters hold."""
+"""Numbers, arrays and missing moments of Python's libraries as the plain values that properties hold."""
 
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from decimal import Decimal
 from types import NoneType
 from typing import Any
@@ -15,11 +16,16 @@ _PLAIN = frozenset((str, int, float, bool, NoneType, list, tuple))
 
 
 def plain_value(value: Any) -> Any:
-    """Return a decimal as a number, and a scalar or array with a `dtype` as what Python has for it."""
+    """Return a decimal as a number, and a scalar or array with a `dtype` as what Python has for it.
+
+    A moment that is missing (NaT, of pandas as of NumPy) is NULL.
+    """
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Decimal):
         return _plain_number(value)
+    if isinstance(value, datetime):
+        return None if value != value else value  # noqa: PLR0124 - NaT of pandas, the only one unlike itself
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind is None or not hasattr(value, "tolist"):
         return value

@@ -108,7 +108,7 @@ def _dates(column: pa.Array, scalar: Scalar) -> pa.Array:
         raise NeedsStrictReader
     if given.unit == "s":
         return _cast(column, pa.timestamp("ms", given.tz)).cast(pa.int64()).view(pa.date64())
-    return _divide_down(column.cast(pa.int64()), _PER_MILLI[given.unit]).view(pa.date64())
+    return divide_down(column.cast(pa.int64()), _PER_MILLI[given.unit]).view(pa.date64())
 
 
 def _parse_dates(texts: pa.Array, scalar: Scalar) -> pa.Array:
@@ -118,7 +118,7 @@ def _parse_dates(texts: pa.Array, scalar: Scalar) -> pa.Array:
     return parse_texts(texts, _PLAIN_DATE, pa.date32())
 
 
-def _divide_down(numbers: pa.Array, divisor: int) -> pa.Array:
+def divide_down(numbers: pa.Array, divisor: int) -> pa.Array:
     """Divide, rounding down: Arrow rounds towards zero, which moves what is before 1970 forward."""
     if divisor == 1:
         return numbers

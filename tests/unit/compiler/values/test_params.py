@@ -7,6 +7,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from omnigraph.base.errors import BadInput, ParameterError, ParseError
@@ -47,6 +48,9 @@ def decode(value: Any, scalar: Scalar, **kind: Any) -> Any:
         (np.datetime64("1970-01-02"), Scalar.DATE, {}, 1),
         (np.datetime64("1970-01-01T00:00:01.000000001"), Scalar.DATETIME, {}, 1000),
         (np.datetime64("NaT"), Scalar.DATETIME, {"nullable": True}, None),
+        (pd.NaT, Scalar.DATETIME, {"nullable": True}, None),
+        (pd.NaT, Scalar.DATE, {"nullable": True}, None),
+        (pd.Timestamp(1, unit="s"), Scalar.DATETIME, {}, 1000),
         (np.array([1, 2]), Scalar.I32, {"is_list": True}, (1, 2)),
         ([np.int64(1)], Scalar.I32, {"is_list": True}, (1,)),
         (np.array([1.0, 0.5], np.float32), Scalar.F32, {"vector": 2}, (1.0, 0.5)),

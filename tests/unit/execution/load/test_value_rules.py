@@ -170,6 +170,21 @@ def test_a_column_of_cells_is_stored_as_its_values_are(type_: PropertyType, text
     assert_same(stored, type_, said_by_values([read_text(text, type_) for text in texts], type_))
 
 
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+@pytest.mark.parametrize("is_list", [False, True])
+def test_every_nanosecond_is_a_moment_the_first_too(is_list: bool, zone: str | None) -> None:
+    # The first is what pandas calls missing; in a column of Arrow it is a moment like the others.
+    numbers = pa.array([-(2**63), None, 1 - 2**63, -1, 0, 1, 2**63 - 1], pa.int64())
+    column = numbers.view(pa.timestamp("ns", zone))
+    if is_list:
+        members = column.drop_null()
+        column = pa.ListArray.from_arrays(pa.array([0, 2, None, 2, len(members)], pa.int32()), members)
+    type_ = PropertyType(Scalar.DATETIME, nullable=True, is_list=is_list)
+    for part in (column, column.slice(1)):
+        said = said_by_values(to_python_values(part, type_), type_)
+        assert_same(to_stored(part, type_), type_, said)
+
+
 PLAIN = [
     (Scalar.STRING, ["a", "é"], pa.string()),
     (Scalar.BOOL, [True, False], pa.bool_()),

@@ -12,7 +12,13 @@ import pyarrow.compute as pc
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
-from omnigraph.graph.model.stored_columns import NeedsStrictReader, is_string, parse_texts, to_stored
+from omnigraph.graph.model.stored_columns import (
+    NeedsStrictReader,
+    divide_down,
+    is_string,
+    parse_texts,
+    to_stored,
+)
 
 _INTEGER_PATTERN = r"^[+-]?[0-9]{1,40}$"
 _NUMBER_PATTERN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -25,6 +31,11 @@ def to_python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
 
     Dates beyond the range of Python are returned as epoch numbers if the property accepts them.
     """
+    if _counts_nanoseconds(column.type):
+        micros: list[Any] = _as_micros(column).to_pylist()
+        return micros
+    if _counts_nanoseconds(getattr(column.type, "value_type", None)):
+        return [to_python_values(cell.values, type_) if cell.is_valid else None for cell in column]
     has_dates = type_ is not None and type_.scalar in (Scalar.DATE, Scalar.DATETIME)
     try:
         if not (has_dates and _holds_date64(column.type)):
@@ -43,6 +54,15 @@ def to_python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
 def _holds_date64(given: pa.DataType) -> bool:
     """Return whether a column, or its lists, hold date64, whose time of day Python drops."""
     return bool(pa.types.is_date64(getattr(given, "value_type", given)))
+
+
+def _counts_nanoseconds(given: pa.DataType | None) -> bool:
+    """Return whether a column holds moments that Python has no type for, and pandas none for the first."""
+    return given is not None and pa.types.is_timestamp(given) and given.unit == "ns"
+
+
+def _as_micros(column: pa.Array) -> pa.Array:
+    return divide_down(column.cast(pa.int64()), 1000).view(pa.timestamp("us", column.type.tz))
 
 
 def read_texts(column: pa.Array, type_: PropertyType | None) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from omnigraph.base.blob_text import blob_to_text
+from omnigraph.compiler.values.plain import plain_value
 
 _MAX_INTEGER_BITS = 12_000
 """In bits; Python writes no longer ones in decimal."""
@@ -34,14 +35,20 @@ def as_json(value: Any) -> Any:
         return as_json(python_value(value))
     if isinstance(value, Decimal):
         return _decimal(value)
-    return _moment(value) if isinstance(value, date) else _text(value)
+    if isinstance(value, date):
+        return _moment(value) if value == value else None  # noqa: PLR0124 - NaT of pandas is unlike itself
+    return _text(value)
 
 
 def python_value(value: np.generic | np.ndarray[Any, Any]) -> Any:
     """Return a value of NumPy as the plain value that it stands for."""
-    if value.dtype.kind == "M":
-        value = value.astype("datetime64[D]" if value.dtype == "datetime64[D]" else "datetime64[us]")
-    return value.tolist()
+    if value.dtype.kind != "M":
+        return value.tolist()
+    days = value.dtype == "datetime64[D]"
+    found = value.astype("datetime64[D]" if days else "datetime64[us]").tolist()
+    members = found if isinstance(found, list) else [found]
+    # Beyond Python's calendar they are bare numbers, of days or microseconds.
+    return plain_value(value) if any(isinstance(item, int) for item in members) else found
 
 
 def _no_number(value: float) -> str:
