@@ -69,7 +69,10 @@ def backup(
 def backups(
     target: Place,
     *,
-    commit: Annotated[str | None, typer.Option(help="Only those that hold this commit.")] = None,
+    commit: Annotated[
+        str | None,
+        typer.Option(help="Only those that hold this commit: an id, its first letters, or a tag."),
+    ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Read every file and compare it.")] = False,
     id_: Id = None,
     as_json: AsJson = False,

@@ -29,9 +29,9 @@ def run_backup(
     """Back up a graph, or one snapshot of it; a handle for reading writes nothing to the graph."""
     if since is not None and snapshot is not None:
         raise BadInput("`since` is for a backup of the whole graph: leave out the branch or snapshot")
-    if since is not None and not (isinstance(since, str) and is_ulid(since)):
-        raise BadInput(f"since is {since!r}: it must be the id of a commit", since=since)
     graph.internals.check_sees_all_branches("a backup")
+    if since is not None:
+        since = _find_since(graph, since)
     options = _options(graph, target) if options is None else options
     place = open_place(target, options)
     refuse_nested(place, options)
@@ -44,6 +44,13 @@ def run_backup(
         progress=check_progress(progress),
     )
     return backup(graph.internals.whole.truth, graph.settings, Target(place), request)
+
+
+def _find_since(graph: Graph, since: str) -> str:
+    """Return the id of a commit, which the graph need not have any more when it is given whole."""
+    if not isinstance(since, str):
+        raise BadInput(f"since is {since!r}: it must stand for a commit", since=since)
+    return since.upper() if is_ulid(since.upper()) else graph.snapshot(commit=since).commit_id
 
 
 def open_place(address: str | os.PathLike[str], options: Mapping[str, str] | None) -> ObjectStore:

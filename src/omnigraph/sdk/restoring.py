@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from omnigraph.base.errors import BadInput
+from omnigraph.base.ids import is_ulid_prefix
 from omnigraph.embedding.embedder import EmbeddingChoice
 from omnigraph.graph.backup.manifest import Manifest
 from omnigraph.graph.backup.progress import Progress
@@ -14,6 +15,7 @@ from omnigraph.graph.backup.restore import restore as restore_graph
 from omnigraph.graph.backup.run import Backups, describe
 from omnigraph.graph.backup.target import Target, UnreadableBackup, refuse_nested
 from omnigraph.graph.backup.verify import Verification, verify
+from omnigraph.graph.revisions import MIN_PREFIX_LETTERS
 from omnigraph.sdk.backup import check_progress, open_place
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.opening import open, open_root
@@ -62,14 +64,14 @@ def run_restore(
 def backups(target: Address, *, commit: str | None = None, storage_options: Options = None) -> Backups:
     """Return the complete backups at an address, oldest first; with `commit` those that hold it.
 
-    Those whose manifests cannot be read are told as `unreadable` of what is returned.
+    `commit` is an id, six letters or more that it begins with, or a tag that a backup has. Those whose
+    manifests cannot be read are `unreadable` of what is returned.
     """
     place = Target(open_place(target, storage_options))
     each = list(reversed(list(place.each())))
-    readable = (item for item in each if isinstance(item, Manifest))
-    found = Backups(
-        describe(item, place.store.root_uri) for item in readable if commit is None or item.holds(commit)
-    )
+    readable = [item for item in each if isinstance(item, Manifest)]
+    holding = readable if commit is None else _find_holding(readable, commit)
+    found = Backups(describe(item, place.store.root_uri) for item in holding)
     found.unreadable = tuple(item for item in each if isinstance(item, UnreadableBackup))
     return found
 
@@ -84,6 +86,34 @@ def verify_backup(
     """Read every file of a backup, or of all at an address, and report which are missing or damaged."""
     place = Target(open_place(target, storage_options))
     return verify(place, _check_id(id), check_progress(progress))
+
+
+def _find_holding(manifests: Sequence[Manifest], name: str) -> list[Manifest]:
+    """Return the backups that hold the commit of this name."""
+    if not isinstance(name, str) or not name.strip():
+        raise _unknown_commit(name)
+    tags = (item.find_tagged(name.strip()) for item in manifests)
+    found = {commit for commit in tags if commit is not None}
+    beginning = name.strip().upper()
+    if not found:
+        if len(beginning) < MIN_PREFIX_LETTERS or not is_ulid_prefix(beginning):
+            raise _unknown_commit(name)
+        every = (held.commit for item in manifests for _, held in item.commits)
+        found = {commit for commit in every if commit.startswith(beginning)}
+    if len(found) > 1:
+        raise BadInput(
+            f"{name!r} stands for {len(found)} commits of these backups, {min(found)} among them: give an id",
+            commit=name,
+        )
+    return [item for item in manifests if any(item.holds(commit) for commit in found)]
+
+
+def _unknown_commit(name: object) -> BadInput:
+    return BadInput(
+        f"commit is {name!r}: give an id, its first {MIN_PREFIX_LETTERS} letters or more, or a tag that a "
+        "backup has; what a branch or main~2 stands for is not the same in all of them",
+        commit=name,
+    )
 
 
 def _check_id(id: str | None) -> str | None:

@@ -15,6 +15,7 @@ from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRef
 from omnigraph.graph.manifest.stamp import Stamp
+from omnigraph.graph.manifest.tags import decode_tag
 from omnigraph.storage.files.copying import Content
 
 BACKUPS = "backups"
@@ -101,6 +102,12 @@ class Manifest:
     def holds(self, commit: str) -> bool:
         """Return whether a commit is part of the backup."""
         return any(held.commit == commit for _, held in self.commits)
+
+    def find_tagged(self, name: str) -> str | None:
+        """Return the id of the commit that has a tag; None when the backup has no such tag."""
+        path = layout.tag_path(name)
+        text = self.texts.get(path)
+        return None if text is None else decode_tag(text.encode(), path).ref.commit
 
     def has(self, ref: CommitRef) -> bool:
         """Return whether the commit in this place is part of the backup."""

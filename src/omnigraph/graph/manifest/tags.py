@@ -108,7 +108,7 @@ class StoredTags:
             found = self._store.get_versioned(path)
         except NotFound:
             return None
-        return _decode(found.data, path), found.etag
+        return decode_tag(found.data, path), found.etag
 
     def read(self, name: str) -> StoredTag | None:
         """Return what stands under a name, also a void tag."""
@@ -133,7 +133,7 @@ class StoredTags:
         tags, damaged = [], []
         for path, data in zip(paths, self._store.get_many(paths), strict=True):
             try:
-                tag = _decode(data, path) if data is not None else None
+                tag = decode_tag(data, path) if data is not None else None
                 tags += [tag] if tag is not None and not self._is_void(tag) else []
             except CorruptState as error:
                 damaged.append(error)
@@ -181,7 +181,7 @@ def no_tag(name: str) -> NotFound:
     return NotFound(f"there is no tag {name!r}", tag=name)
 
 
-def _decode(data: bytes, path: str) -> StoredTag:
+def decode_tag(data: bytes, path: str) -> StoredTag:
     try:
         return stored_format.decode_value(data, path, "tag", StoredTag)
     except (FormatTooNew, FormatTooOld):

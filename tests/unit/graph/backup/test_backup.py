@@ -223,6 +223,34 @@ def test_a_graph_that_was_restored_from_an_older_backup_goes_on_in_the_same_plac
     assert [item.id for item in og.backups(tmp_path / "backups", commit=lost)] == [second.id]
 
 
+def test_a_commit_of_backups_is_named_by_its_id_the_beginning_of_it_or_a_tag(
+    graph: og.Graph, tmp_path: Path
+) -> None:
+    graph.backup(tmp_path / "backups")
+    commit = insert(graph, "later")
+    graph.tags.create("abcdef", commit=commit)
+    second = graph.backup(tmp_path / "backups", since="main~1")
+    third = graph.backup(tmp_path / "backups", since="abcdef")
+    for name in (commit, commit.lower(), commit[:-4].lower(), "abcdef"):
+        found = og.backups(tmp_path / "backups", commit=name)
+        assert [item.id for item in found] == [second.id, third.id]
+    assert og.backups(tmp_path / "backups", commit="0" * 26) == []
+    graph.tags.delete("abcdef")
+    graph.tags.create("abcdef")
+    insert(graph, "last")
+    graph.tags.delete("abcdef")
+    graph.tags.create("abcdef")
+    graph.backup(tmp_path / "backups")
+    for name in ("abcdef", commit[:6]):
+        with pytest.raises(BadInput, match=r"stands for \d+ commits of these backups"):
+            og.backups(tmp_path / "backups", commit=name)
+    for wrong in ("main~1", "main", commit[:5], "", 7):
+        with pytest.raises(BadInput, match="give an id"):
+            og.backups(tmp_path / "backups", commit=wrong)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="stand for a commit"):
+        graph.backup(tmp_path / "backups", since=7)  # type: ignore[arg-type]
+
+
 def test_a_restored_graph_may_have_an_id_of_its_own(graph: og.Graph, tmp_path: Path) -> None:
     graph.backup(tmp_path / "backups")
     copy = og.restore(tmp_path / "backups", tmp_path / "copy", new_id=True)
@@ -533,9 +561,10 @@ def test_an_error_in_the_middle_leaves_no_hold_and_no_backup(graph: og.Graph, tm
 
 
 def test_odd_arguments_are_refused_before_anything_is_written(graph: og.Graph, tmp_path: Path) -> None:
-    for since in ("main", 7, "01"):
-        with pytest.raises(BadInput, match="since"):
-            graph.backup(tmp_path / "backups", since=since)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="since"):
+        graph.backup(tmp_path / "backups", since=7)  # type: ignore[arg-type]
+    with pytest.raises(NotFound, match="01"):
+        graph.backup(tmp_path / "backups", since="01")
     with pytest.raises(BadInput, match="memory"):
         graph.backup("memory://x")
     with pytest.raises(BadInput):
