@@ -13,21 +13,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 
 _POLL_SECONDS = 0.5
 _GRACE_SECONDS = 5.0
 """Time in which Java may end by itself after its driver."""
 
 
-def start_watchdog(java: int, folder: str, secrets: str) -> None:
+def start_watchdog(java: int, folder: str, beginnings: Sequence[str]) -> None:
     """Start the watchdog of a Java that this process has started.
 
-    It removes the folder of its log, and those whose paths begin with `secrets` and end with a dead process.
+    It removes the folder of its log, and those whose paths begin so and end with a dead process.
     """
     if sys.platform == "win32":  # Spark itself ends Java there
         return
     subprocess.Popen(
-        [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(java), folder, secrets],
+        [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(java), folder, *beginnings],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,  # signals to the driver's process group must not reach it
     )  # fmt: skip
@@ -62,7 +63,8 @@ if __name__ == "__main__":
     if _watch(int(sys.argv[1]), int(sys.argv[2])):
         shutil.rmtree(sys.argv[3], ignore_errors=True)
     time.sleep(_POLL_SECONDS)  # the Python processes of Java end after it
-    for folder in glob.glob(f"{glob.escape(sys.argv[4])}*"):
-        owner = folder.rpartition("-")[2]
-        if owner.isdecimal() and not is_alive(int(owner)):
-            shutil.rmtree(folder, ignore_errors=True)
+    for beginning in sys.argv[4:]:
+        for folder in glob.glob(f"{glob.escape(beginning)}*"):
+            owner = folder.rpartition("-")[2]
+            if owner.isdecimal() and not is_alive(int(owner)):
+                shutil.rmtree(folder, ignore_errors=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, SparkFailed
-from omnigraph.base.handed.secrets import folders_of_secrets, make_private, remove_orphans
+from omnigraph.base.handed.process_folders import list_beginnings, make_private, remove_orphans
 from omnigraph.execution.engine import spark_missing
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.pipeline.class_archive import add_archive
@@ -256,7 +256,7 @@ def _start(options: SparkOptions) -> Any:
                 # Starting Java forks briefly; the forked process does not use Lance.
                 warnings.filterwarnings("ignore", "lance is not fork-safe")
                 gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
-                start_watchdog(gateway.proc.pid, _ours.folder, folders_of_secrets())
+                start_watchdog(gateway.proc.pid, _ours.folder, list_beginnings())
             _ours.java = gateway.proc
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         builder = Sessions.builder

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from omnigraph.base.errors import BadInput
-from omnigraph.base.handed.secrets import folders_of_secrets, hand_over, remove_orphans, take_over
+from omnigraph.base.handed.process_folders import CREDENTIALS, folders_of, remove_orphans
+from omnigraph.base.handed.secrets import hand_over, take_over
 from omnigraph.embedding.config import EmbeddingConfig
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.storage.files.output_folders import output_folder
@@ -91,12 +92,17 @@ def test_they_go_with_the_process_that_they_are_for(folder: Path) -> None:
     mine = Path(hand_over({"a": "b"}))
     remove_orphans()
     assert (left.exists(), mine.exists()) == (False, True)
+    user, _, number = mine.parent.name.removeprefix("omnigraph-credentials-").split("-")
+    elsewhere = folder / f"omnigraph-credentials-{user}-1-{ended.pid}"  # a container with the same folder
+    elsewhere.mkdir()
+    remove_orphans()
+    assert elsewhere.exists() and int(number) == os.getpid()
 
 
 def test_a_folder_that_somebody_else_has_made_is_not_used(folder: Path) -> None:
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir(mode=0o700)
-    Path(f"{folders_of_secrets()}{os.getpid()}").symlink_to(elsewhere)
+    Path(f"{folders_of(CREDENTIALS)}{os.getpid()}").symlink_to(elsewhere)
     with pytest.raises(BadInput, match="not a folder of yours alone"):
         hand_over({"a": "b"})
     assert not list(elsewhere.iterdir())
@@ -111,14 +117,34 @@ def test_a_file_of_credentials_takes_the_place_of_options(tmp_path: Path) -> Non
     told = store.lance_options()
     assert (told["aws_secret_access_key"], told["aws_region"]) == (SECRET, "eu-central-1")
     assert portable_options(told) == options
-    file.chmod(0o604)
-    with pytest.raises(BadInput, match="everybody may use it"):
-        open_store("s3://bucket/graph", options)
-    file.chmod(0o600)
     file.write_text(f"[{SECRET}]")
     with pytest.raises(BadInput, match="cannot be read") as error:
         open_store("s3://bucket/graph", options)
     assert SECRET not in str(error.value)
+
+
+def test_a_file_that_everybody_may_write_is_refused_and_one_that_they_may_read_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "credentials.json"
+    file.write_text(json.dumps(OPTIONS))
+    options = {"credentials_file": str(file)}
+    for mode in (0o602, 0o666):
+        file.chmod(mode)
+        with pytest.raises(BadInput, match=f"everybody may write it .mode {mode:03o}.: chmod 600"):
+            open_store("s3://bucket/graph", options)
+    for mode, told in ((0o640, 0), (0o600, 0), (0o444, 1), (0o444, 0)):
+        file.chmod(mode)
+        assert open_store("s3://bucket/graph", options).lance_options()["aws_secret_access_key"] == SECRET
+        assert [SECRET in record.getMessage() for record in caplog.records] == [False] * told
+        caplog.clear()
+    # Secrets of containers are mounted for reading only, often with a mode that nobody there can change.
+    found = os.statvfs(tmp_path)
+    read_only = os.statvfs_result([*found[:8], found.f_flag | os.ST_RDONLY, *found[9:]])
+    monkeypatch.setattr(os, "fstatvfs", lambda _: read_only)
+    file.chmod(0o644)
+    assert open_store("s3://bucket/graph", options).lance_options()["aws_secret_access_key"] == SECRET
+    assert not caplog.records
 
 
 def test_what_is_given_beside_a_file_of_credentials_does_not_replace_what_is_in_it(tmp_path: Path) -> None:
@@ -136,7 +162,7 @@ def test_what_is_given_beside_a_file_of_credentials_does_not_replace_what_is_in_
 
 
 def test_a_name_that_is_no_process_is_left_alone(folder: Path) -> None:
-    strange = [Path(f"{folders_of_secrets()}{name}") for name in ("abc", "²", "9" * 30)]
+    strange = [Path(f"{folders_of(CREDENTIALS)}{name}") for name in ("abc", "²", "9" * 30)]
     for each in strange:
         each.mkdir()
     hand_over({"a": "b"})

@@ -7,11 +7,8 @@ are files in a private folder of this process, under names made of what they hol
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import os
-import shutil
-import tempfile
 import threading
 import weakref
 from collections import Counter, OrderedDict
@@ -21,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from omnigraph.base.errors import CorruptState
+from omnigraph.base.handed.process_folders import SIGHT, private_folder
 from omnigraph.storage.format.protobuf import fields
 from omnigraph.storage.numbers import unite
 from omnigraph.storage.restrictions.hidden_rows import HiddenRows, RowOffsets
@@ -69,11 +67,12 @@ class DeletionLists:
         """Where the files lie."""
         with self._lock:
             if self._folder is None or self._process != os.getpid():  # a fork has a folder of its own
-                self._folder = tempfile.mkdtemp(prefix="omnigraph-sight-")
+                self._folder = str(private_folder(SIGHT, os.getpid()))
                 self._process = os.getpid()
                 self._uses.clear()
                 self._unused.clear()
-                os.mkdir(os.path.join(self._folder, "_deletions"))
+                # A process that has ended may have had our number: its lists are the same, or not asked for.
+                os.makedirs(os.path.join(self._folder, "_deletions"), exist_ok=True)
             return self._folder
 
     def release(self, names: list[str]) -> None:
@@ -90,14 +89,8 @@ class DeletionLists:
                 name, _ = self._unused.popitem(last=False)
                 os.unlink(os.path.join(self.folder, "_deletions", name))
 
-    def clear(self) -> None:
-        """Remove the folder of this process."""
-        if self._folder is not None and self._process == os.getpid():
-            shutil.rmtree(self._folder, ignore_errors=True)
-
 
 _lists = DeletionLists()
-atexit.register(_lists.clear)
 
 
 class RestrictedManifest:
