@@ -13,8 +13,8 @@ from lance.fragment import write_fragments
 from omnigraph.storage.filters import ComparedColumn
 from omnigraph.storage.namespace import Pin, PinnedTable, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.tables.opening import open_dataset
 from omnigraph.storage.tables.staging import create_table
-from omnigraph.storage.tables.table import open_dataset
 
 TABLE = "t"
 SCHEMA = pa.schema(

@@ -15,7 +15,7 @@ from omnigraph.storage.indexes.indexes import IndexKind
 from omnigraph.storage.namespace import Pin, PinnedTable, SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore, open_store
 from omnigraph.storage.tables.staging import StagedTable
-from omnigraph.storage.tables.table import Table, open_dataset
+from omnigraph.storage.tables.table import Table
 from omnigraph.storage.versions.changes import candidates, candidates_through, find_rows, take_rows
 from support.lance_tables import TABLE, PinnedFolder, Recording, has, rows
 
@@ -48,7 +48,7 @@ class Line:
         view = SnapshotNamespace(
             self.store.root_uri, self.store.lance_options(), {TABLE: PinnedTable(TABLE, self.pin)}
         )
-        return Table(open_dataset(view, TABLE), TABLE)
+        return Table(view, TABLE)
 
 
 def grown(first: int, end: int) -> Any:

@@ -205,7 +205,7 @@ def test_the_nearest_rows_are_those_among_the_rows_that_pass(tmp_path: Path) -> 
     folder = PinnedFolder.create(open_store(str(tmp_path / "root")), 300)
     attempt = folder.attempt()
     StagedTable(attempt, TABLE).build_index("vec", IndexKind.VECTOR)
-    table = Table(folder.at(attempt.pin).open(), TABLE)
+    table = Table(folder.at(attempt.pin).snapshot(), TABLE)
     found = nearest(table, "vec", [1.0] * 4, 5, filter=ComparedColumn("n", ">=", pa.scalar(290)))
     assert found is not None
     assert set(found["id"].to_pylist()) == {f"r{n}" for n in range(290, 300)}, "all ten are equally near"

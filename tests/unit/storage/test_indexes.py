@@ -192,7 +192,7 @@ def test_words_are_those_of_the_index(folder: PinnedFolder) -> None:
     wanted = rows(300, 300 + len(odd)).set_column(2, "text", pa.array(odd))
     table.append(table.write_rows(wanted))
     table.build_index("text", IndexKind.TEXT)
-    opened = Table(folder.at(attempt.pin).open(), TABLE)
+    opened = Table(folder.at(attempt.pin).snapshot(), TABLE)
     for query in {word for text in odd for word in text.split()}:
         expected = {f"r{at}" for at, text in enumerate(odd, 300) if set(tokens(text)) & set(tokens(query))}
         found = rows_with_words(opened, "text", query)
@@ -270,7 +270,7 @@ def _random_rows(chance: random.Random, first: int, count: int | None = None) ->
 
 
 def _assert_agrees(folder: PinnedFolder, chance: random.Random) -> None:
-    opened = Table(folder.open(), TABLE)
+    opened = Table(folder.snapshot(), TABLE)
     stored = opened.dataset.scanner(use_scalar_index=False, with_row_id=True).to_table().to_pylist()
     assert len(stored) == opened.count() == len({row["id"] for row in stored})
     for column, value in (

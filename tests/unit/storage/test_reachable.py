@@ -18,8 +18,8 @@ from omnigraph.storage.format import version_files
 from omnigraph.storage.namespace import Pin, PinnedTable, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.objects import ObjectStore, open_store
 from omnigraph.storage.tables.columns import blob_array, blob_field
+from omnigraph.storage.tables.opening import open_dataset
 from omnigraph.storage.tables.staging import StagedTable, create_table
-from omnigraph.storage.tables.table import open_dataset
 from omnigraph.storage.versions.reachable import files_of, is_among
 
 TABLE = "t"

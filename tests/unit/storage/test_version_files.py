@@ -8,7 +8,7 @@ import omnigraph as og
 from omnigraph.graph.publish.table_files import open_pinned
 from omnigraph.storage.format.manifests import manifests
 from omnigraph.storage.format.version_files import list_files, read_files
-from omnigraph.storage.tables.table import open_dataset
+from omnigraph.storage.tables.opening import open_dataset
 
 SCHEMA = """
 node Person { name: String @key  bio: String? @index  photo: Blob? }

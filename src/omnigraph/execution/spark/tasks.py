@@ -27,7 +27,7 @@ from omnigraph.execution.spark.attributes import (
 from omnigraph.execution.spark.encoding import decode, encode
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.rows.scan_with_blobs import ScanPart, whole_rows
-from omnigraph.storage.tables.table import Table, open_dataset
+from omnigraph.storage.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ScanTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Read the parts with these numbers."""
         pa.set_cpu_count(1)  # Spark runs as many tasks as there are cores
-        table = Table(open_dataset(self.namespace, self.key), self.key)
+        table = Table(self.namespace, self.key)
         looked_at = set().union(*map(columns_of, self.filters))
         names = sorted({item.stored for item in self.columns} | looked_at)
         for batch in batches:

@@ -15,7 +15,7 @@ from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.opening import Core
-from omnigraph.storage.tables.deletions import ReadFile
+from omnigraph.storage.format.deletions import ReadFile
 from omnigraph.storage.tables.table import Table
 from omnigraph.storage.versions.changes import find_rows, is_blob, take_rows
 

@@ -13,7 +13,7 @@ from omnigraph.graph.model.columns import table_schema
 from omnigraph.storage.files.output_folders import OutputFolder
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.rows.scan_with_blobs import ScanPart, whole_rows
-from omnigraph.storage.tables.table import Table, open_dataset
+from omnigraph.storage.tables.table import Table
 
 WRITTEN_FIELDS = "number long, rows long"
 
@@ -49,7 +49,7 @@ class ExportTask:
 
     def _write(self, file: PartFile) -> int:
         key = file.table.table_key
-        table = Table(open_dataset(self.namespace, key), key)
+        table = Table(self.namespace, key)
         with self.folder.file(file.path) as opened:
             pieces = whole_rows(table, table_schema(file.table).names, file.part)
             return write_rows(opened, self.format, file.table, pieces)

@@ -12,7 +12,7 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.load.keys.key_hashes import hash_pairs
 from omnigraph.graph.model.hashing import Hashes
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.tables.table import Table, open_dataset
+from omnigraph.storage.tables.table import Table
 
 HASH_FIELDS = "hash long"
 PAIR_FIELDS = "id long, hash long"
@@ -38,7 +38,7 @@ class StoredTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Read the parts of the table with these numbers."""
         name = self.table.table_key
-        table = Table(open_dataset(self.namespace, name), name)
+        table = Table(self.namespace, name)
         for batch in batches:
             for part in batch.column(0).to_pylist():
                 for rows in table.part(["id", *self.group], part, self.parts):

@@ -16,7 +16,7 @@ from omnigraph.storage.namespace import PinnedTable, SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables import maintenance_parts as care_parts
 from omnigraph.storage.tables.maintenance_parts import PlannedIndex
-from omnigraph.storage.tables.table import open_dataset
+from omnigraph.storage.tables.opening import open_dataset
 
 OUTCOME_FIELDS = "number int, outcome binary"
 

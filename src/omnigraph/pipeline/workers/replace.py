@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from omnigraph.storage.namespace import PinnedTable, SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.tables.opening import open_dataset
 from omnigraph.storage.tables.row_addresses import delete_at, ids_with_addresses
 from omnigraph.storage.tables.staging import StagedFragments
-from omnigraph.storage.tables.table import open_dataset
 from omnigraph.storage.tables.unpublished_rows import UnpublishedRows
 
 STORED_FIELDS = "id string, fragment int, address long"

@@ -15,7 +15,7 @@ from omnigraph.pipeline.spark_types import spark_batches
 from omnigraph.storage.filters import Filter
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.rows.scan_with_blobs import ScanPart, parts_of, whole_rows
-from omnigraph.storage.tables.table import Table, open_dataset
+from omnigraph.storage.tables.table import Table
 
 
 class TablePart(InputPartition):  # type: ignore[misc]
@@ -56,7 +56,7 @@ class TableScan:
 
     def _open_table(self) -> Table:
         key = self.table.table_key
-        return Table(open_dataset(self.namespace, key), key)
+        return Table(self.namespace, key)
 
 
 def read_result(part: ResultPart, schema: StructType) -> Iterator[pa.RecordBatch]:

@@ -19,7 +19,7 @@ from omnigraph.storage.indexes.indexes import METRIC, IndexChanges, IndexKind
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.tables.table import open_dataset
+from omnigraph.storage.tables.opening import open_dataset
 
 
 @dataclass(frozen=True)

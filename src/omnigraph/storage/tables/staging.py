@@ -28,8 +28,9 @@ from omnigraph.storage.tables import replace_rows as replacing
 from omnigraph.storage.tables.columns import LAST_CHANGED
 from omnigraph.storage.tables.distinct import estimate_distinct
 from omnigraph.storage.tables.maintenance_parts import PlannedIndex
+from omnigraph.storage.tables.opening import open_dataset
 from omnigraph.storage.tables.stored_ids import find_stored_ids, remember_written
-from omnigraph.storage.tables.table import TableState, open_dataset
+from omnigraph.storage.tables.table import TableState
 from omnigraph.storage.tables.written_rows import remember_rows
 
 _MAX_PROBED_ROWS = 1000

@@ -11,8 +11,8 @@ from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables.columns import blob_array
+from omnigraph.storage.tables.opening import open_dataset
 from omnigraph.storage.tables.staging import StagedFragments, StagedTable
-from omnigraph.storage.tables.table import open_dataset
 
 _ROWS_PER_BATCH = 65_536
 _TABLE = "draft"

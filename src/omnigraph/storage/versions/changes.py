@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from omnigraph.base import telemetry
 from omnigraph.base.errors import CorruptState
 from omnigraph.storage.filters import OneOf, as_sql, read_filtered
+from omnigraph.storage.format.deletions import ReadFile, addresses, compare_deletions
 from omnigraph.storage.format.version_files import path_of
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.numbers import subtract, unite
 from omnigraph.storage.tables.columns import LAST_CHANGED
-from omnigraph.storage.tables.deletions import ReadFile, addresses, compare_deletions
-from omnigraph.storage.tables.table import Table, open_dataset
+from omnigraph.storage.tables.table import Table
 
 _MAX_ROWS_TO_TAKE = 1_000
 """Up to so many rows are asked for by a filter on their numbers: of a version that was just opened, Lance
@@ -40,7 +40,7 @@ class RowsChanged:
 
 def rows_changed(namespace: SnapshotNamespace, before: str, after: str) -> RowsChanged | None:
     """Return what leads from one version to a later one of its lineage; None when columns differ."""
-    old, new = (Table(open_dataset(namespace, key), key) for key in (before, after))
+    old, new = (Table(namespace, key) for key in (before, after))
     # A blob's bytes are not in the scan, and columns that differ cannot be applied row by row.
     if old.schema != new.schema or any(pa.types.is_struct(item.type) for item in new.schema):
         return None

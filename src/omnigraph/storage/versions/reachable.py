@@ -12,7 +12,7 @@ from omnigraph.storage.format.version_files import DELETIONS, deletions_of, list
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.tables.table import open_dataset
+from omnigraph.storage.tables.opening import open_dataset
 
 __all__ = ["DELETIONS", "TableFiles", "files_of", "is_among", "unreadable_deletions"]
 

@@ -17,7 +17,7 @@ from omnigraph.execution.load.keys.key_hashes import column_name, hash_pairs
 from omnigraph.graph.model.hashing import Hashes
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.numbers import drop_repeated
-from omnigraph.storage.tables.table import Table, open_dataset
+from omnigraph.storage.tables.table import Table
 
 Flags = npt.NDArray[np.bool_]
 _NO_HASHES = np.zeros(0, np.uint64)
@@ -143,7 +143,7 @@ class StoredHashes:
             return
         needs_ids = self.ids is not None or not self.columns
         names = list(dict.fromkeys([*(["id"] if needs_ids else []), *self.columns]))
-        for batch in Table(open_dataset(self.base.view_pinned(), key), key).batches(names):
+        for batch in Table(self.base.view_pinned(), key).batches(names):
             ids, hashes = hash_pairs(self.table, pa.Table.from_batches([batch]), self.columns, self.key)
             yield hashes if self.ids is None else hashes[self.ids.flags(ids) == self.has_ids]
 

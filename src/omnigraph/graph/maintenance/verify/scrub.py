@@ -15,7 +15,7 @@ from omnigraph.storage.format.table_folder import TableFolder
 from omnigraph.storage.format.version_files import DELETIONS, INDEXES, TRANSACTIONS
 from omnigraph.storage.namespace import PinnedTable, SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.tables.table import sums_of
+from omnigraph.storage.tables.opening import sums_of
 
 Progress = Callable[[str, int, int], None]
 """Called with a file's path, how many files are compared, and how many there are."""

@@ -19,7 +19,7 @@ from omnigraph.graph.write.integrity.problems import Problem, Problems, show_val
 from omnigraph.graph.write.integrity.stored import NothingStored
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.tables.table import Table, open_dataset
+from omnigraph.storage.tables.table import Table
 
 _ADVICE = (
     "every write is checked, so rows were changed from outside, or the schema was: correct them with a write"
@@ -63,7 +63,7 @@ def _verify(
                 "restore the commit record or the schema from a backup",
             )
             return
-        rows = Table(open_dataset(namespace, table.table_key), table.table_key).scan(_columns(table))
+        rows = Table(namespace, table.table_key).scan(_columns(table))
         findings.rows += rows.num_rows
         problems.add(_find_repeated(table, rows))
         problems.add(find_misnamed(table, rows))

@@ -1,4 +1,4 @@
-"""Which rows of a fragment are deleted, from its deletion file, at a cost that follows their number alone."""
+"""Which rows of a fragment are deleted: from its deletion file, at a cost that follows their number alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from omnigraph.base.errors import NotFound
+from omnigraph.storage.format.fragments import Fragment
 from omnigraph.storage.numbers import subtract
 
 ReadFile = Callable[[str], bytes]
@@ -53,3 +54,22 @@ def read_list(path: str, read: ReadFile) -> Offsets | None:
     except (NotFound, pa.ArrowInvalid):
         return None  # Lance says what is wrong with the file when it lists the rows
     return np.asarray(found.column(0).to_numpy(), np.uint32)
+
+
+def find_deleted(dataset: Callable[[], Any], fragment: Fragment, read: ReadFile) -> NDArray[np.int64]:
+    """Return the sorted places of the deleted rows of a fragment; Lance is asked where no list tells."""
+    if fragment.deletion is None:
+        return np.empty(0, dtype=np.int64)
+    path = fragment.deletion_list
+    listed = None if path is None else read_list(path, read)
+    if listed is not None:
+        return np.sort(listed.astype(np.int64))
+    found = dataset().get_fragment(fragment.number).scanner(columns=[], with_row_address=True).to_table()
+    live = np.zeros(fragment.rows, dtype=bool)
+    live[offsets_of(found)] = True
+    return np.flatnonzero(~live)
+
+
+def offsets_of(rows: pa.Table) -> NDArray[np.int64]:
+    """Return where rows lie in their fragment: the lower half of their address."""
+    return np.asarray(rows["_rowaddr"].to_numpy(), dtype=np.uint64).astype(np.uint32).astype(np.int64)
