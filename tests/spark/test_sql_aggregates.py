@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +27,13 @@ AGGREGATES = st.one_of(
         lambda word, column: f"{word}({column})", st.sampled_from(["min", "max"]), st.sampled_from(COLUMNS)
     ),
     st.sampled_from(
-        ["avg(i)", "count(DISTINCT s)", "sum(i + 1L)", "count(*) FILTER (WHERE b)", "sum(DISTINCT i)"]
+        [
+            "avg(i)",
+            "count(DISTINCT s)",
+            "sum(i + 1L)",
+            "count(*) FILTER (WHERE b)",
+            "sum(DISTINCT i)",
+        ]
     ),
 )
 
@@ -85,6 +92,37 @@ def test_rows_stay_with_the_tasks_where_aggregates_are_exact(session: Any, graph
     for left in ("sum(d)", "min(d)", "max(v)", "sum(v)", "count(DISTINCT i)", "avg(i)"):
         assert f"[{left}]" not in plan(f"SELECT {left} FROM t")
     assert "count" not in plan("SELECT count(*) FROM t WHERE length(s) = 1").split("BatchScan")[1]
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+@pytest.mark.parametrize("word", ["avg", "mean", "try_avg"])
+def test_an_average_does_not_overflow(session: Any, graph: og.Graph, ansi: str, word: str) -> None:
+    before = session.conf.get("spark.sql.ansi.enabled")
+    session.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        text = f"SELECT {word}(l), max(l), {word}(u), {word}(i) FROM t WHERE l > 0"
+        assert run(session, text, "summed.main.T") == run(session, text, "plain_sums")
+        assert run(session, text, "summed.main.T")[0].startswith("(9.22")
+    finally:
+        session.conf.set("spark.sql.ansi.enabled", before)
+
+
+def test_the_planner_knows_how_large_vectors_are_and_counts_without_reading_them(
+    session: Any, tmp_path: Path
+) -> None:
+    graph = og.init(tmp_path / "wide", "node T { name: String @key  vec: Vector(1000)?  tags: [String]? }")
+    graph.load(
+        [{"type": "T", "data": {"name": str(at), "vec": [0.5] * 1000}} for at in range(10)], mode="append"
+    )
+    attach(session, graph.uri, "wide")
+
+    def plan(text: str) -> str:
+        return str(session.sql(f"EXPLAIN COST {text}").collect()[0][0])
+
+    assert "sizeInBytes=39.1 KiB" in plan("SELECT vec FROM wide.main.T")
+    # A condition that storage does not apply leaves the counting to Spark, of the narrowest column.
+    assert "[name]" in plan("SELECT count(*) FROM wide.main.T TABLESAMPLE (50 PERCENT)")
+    assert session.sql("SELECT count(*) FROM wide.main.T").collect()[0][0] == 10
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])

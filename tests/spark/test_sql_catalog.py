@@ -192,6 +192,23 @@ def test_a_frame_stays_at_the_commit_that_it_was_made_on(written: Catalog) -> No
     assert written.sql("SELECT count(*) FROM og.main.person") == [(6,)]
 
 
+def test_a_catalog_that_did_not_work_is_tried_again(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = og.init(tmp_path / "graph", SCHEMA)
+
+    def fail(spark: Any, name: str) -> None:
+        raise og.SparkFailed("no")
+
+    with monkeypatch.context() as failing:
+        failing.setattr("omnigraph.pipeline.sql.attach._try_out", fail)
+        for _ in range(2):
+            with pytest.raises(og.SparkFailed):
+                attach(session, graph.uri, "tried")
+    attach(session, graph.uri, "tried")
+    assert session.sql("SELECT * FROM tried.main.City").collect() == []
+
+
 def test_a_catalog_is_attached_once_under_a_name(read: Catalog, tmp_path: Path) -> None:
     attach(read.session, read.graph.uri, "read_og")
     other = og.init(tmp_path / "other", SCHEMA)

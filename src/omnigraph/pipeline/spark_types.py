@@ -108,9 +108,15 @@ def check_columns_fit(given: StructType, whole: StructType) -> None:
 def spark_batches(rows: pa.Table, schema: StructType) -> Iterator[pa.RecordBatch]:
     """Yield rows in exactly the Arrow schema that Spark expects of a data source."""
     wanted = to_arrow_schema(schema, timezone="UTC")
-    columns = [_cast(rows[item.name], item.type) for item in wanted]
+    columns = [_cast(item.name, rows[item.name], item.type) for item in wanted]
     yield from pa.table(columns, schema=wanted).to_batches()
 
 
-def _cast(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    return column if column.type == wanted else pc.cast(column, wanted)
+def _cast(name: str, column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    try:
+        return column if column.type == wanted else pc.cast(column, wanted)
+    except pa.ArrowInvalid as error:  # milliseconds reach a thousand times as far as Spark's microseconds
+        raise BadInput(
+            f"the column {name} has a value that Spark cannot hold ({error}): leave out the column or rows",
+            column=name,
+        ) from error

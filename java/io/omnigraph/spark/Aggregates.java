@@ -1,11 +1,13 @@
 package io.omnigraph.spark;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.aggregate.AggregateFunc;
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
+import org.apache.spark.sql.connector.expressions.aggregate.Avg;
 import org.apache.spark.sql.connector.expressions.aggregate.Count;
 import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
 import org.apache.spark.sql.connector.expressions.aggregate.Max;
@@ -55,6 +57,14 @@ record Aggregates(StructType columns, String json) {
       columns = columns.add(word.toLowerCase(java.util.Locale.ROOT) + "(" + name + ")", type);
     }
     return new Aggregates(columns, Json.of(Map.of("by", by, "of", of)));
+  }
+
+  /** Returns whether the average of longs is asked for. */
+  static boolean hasWideAverage(Aggregation asked, StructType schema) {
+    return Arrays.stream(asked.aggregateExpressions())
+        .filter(one -> one instanceof Avg)
+        .map(one -> Conditions.column(one.children()[0], schema, AGGREGABLE))
+        .anyMatch(name -> name != null && schema.apply(name).dataType().equals(DataTypes.LongType));
   }
 
   private static String word(AggregateFunc one) {

@@ -11,7 +11,8 @@ import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.types.StructType;
 
 /** One scan of one commit, which tells the planner how many rows it has at most. */
-record GraphScan(PlannedScans.Planned planned, String shown, long rows) implements SupportsReportStatistics {
+record GraphScan(PlannedScans.Planned planned, String shown, long rows, long bytesPerRow)
+    implements SupportsReportStatistics {
   @Override
   public StructType readSchema() {
     return planned.key().columns();
@@ -47,7 +48,7 @@ record GraphScan(PlannedScans.Planned planned, String shown, long rows) implemen
     return new Statistics() {
       @Override
       public OptionalLong sizeInBytes() {
-        return OptionalLong.of(Math.max(1, rows * readSchema().defaultSize()));
+        return OptionalLong.of(Math.max(1, rows * bytesPerRow));
       }
 
       @Override

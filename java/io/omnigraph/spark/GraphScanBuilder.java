@@ -11,6 +11,7 @@ import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -18,6 +19,10 @@ import org.apache.spark.sql.types.StructType;
 final class GraphScanBuilder 
     implements SupportsPushDownRequiredColumns, SupportsPushDownV2Filters, SupportsPushDownAggregates {
   private static final String ROWS_PER_TASK = "rows_per_task";
+
+  /** The metadata of a column whose values have a size that its type does not say. */
+  private static final String BYTES = "bytes";
+
   private static final long LEAST_ROWS_PER_TASK = 1 << 18;
   private static final long MOST_BYTES_PER_TASK = 128L << 20;
 
@@ -31,6 +36,7 @@ final class GraphScanBuilder
   private StructType wanted;
   private List<Predicate> taken = List.of();
   private Aggregates aggregates;
+  private boolean hasWideAverage;
 
   GraphScanBuilder(
       PlannedScans scans,
@@ -58,7 +64,7 @@ final class GraphScanBuilder
   /** A batch without columns would have no rows: who only counts gets the column that costs least. */
   private StructType narrowest() {
     StructField least =
-        Arrays.stream(shown.fields()).min(Comparator.comparingInt(field -> field.dataType().defaultSize())).get();
+        Arrays.stream(shown.fields()).min(Comparator.comparingLong(field -> bytes(field.name(), field.dataType()))).get();
     return new StructType(new StructField[] {least});
   }
 
@@ -75,10 +81,20 @@ final class GraphScanBuilder
     return taken.toArray(new Predicate[0]);
   }
 
+  /**
+   * Spark asks this first with averages as they are, and then again with sums in their place: the sum of longs may
+   * overflow where their average, which is computed in doubles, does not.
+   */
+  @Override
+  public boolean supportCompletePushDown(Aggregation asked) {
+    hasWideAverage |= Aggregates.hasWideAverage(asked, whole);
+    return false;
+  }
+
   /** Spark asks when it has left all conditions to storage, and puts the results of the tasks together. */
   @Override
   public boolean pushAggregation(Aggregation asked) {
-    aggregates = isLive ? null : Aggregates.taken(asked, whole, narrowest().fieldNames()[0]);
+    aggregates = isLive || hasWideAverage ? null : Aggregates.taken(asked, whole, narrowest().fieldNames()[0]);
     return aggregates != null;
   }
 
@@ -91,13 +107,24 @@ final class GraphScanBuilder
     all.putIfAbsent(ROWS_PER_TASK, Long.toString(rowsPerTask(columns)));
     String said = name + "@" + options.get("commit") + " [" + String.join(", ", columns.fieldNames()) + "]";
     PlannedScans.Planned planned = scans.get(all, columns, isLive);
-    return new GraphScan(planned, taken.isEmpty() ? said : said + " where " + taken, rows);
+    return new GraphScan(planned, taken.isEmpty() ? said : said + " where " + taken, rows, bytes(columns));
   }
 
   /** As many tasks as there are cores, unless they would be small or large: each costs some milliseconds. */
   private long rowsPerTask(StructType columns) {
-    long most = Math.max(LEAST_ROWS_PER_TASK, MOST_BYTES_PER_TASK / columns.defaultSize());
+    long most = Math.max(LEAST_ROWS_PER_TASK, MOST_BYTES_PER_TASK / bytes(columns));
     long share = rows / PythonSource.parallelism() + 1;
     return Math.min(most, Math.max(LEAST_ROWS_PER_TASK, share));
+  }
+
+  /** Returns how many bytes a row has, roughly. */
+  private long bytes(StructType columns) {
+    return Arrays.stream(columns.fields()).mapToLong(field -> bytes(field.name(), field.dataType())).sum();
+  }
+
+  /** Spark takes every array for one of a single member; Python says how many a vector has. */
+  private long bytes(String column, DataType type) {
+    StructField known = whole.getFieldIndex(column).isEmpty() ? null : whole.apply(column);
+    return known != null && known.metadata().contains(BYTES) ? known.metadata().getLong(BYTES) : type.defaultSize();
   }
 }

@@ -40,6 +40,8 @@ from omnigraph.pipeline.sql.system_tables import system_names, system_schema
 from omnigraph.pipeline.steps.declared_order import declared_order
 
 Question = Mapping[str, str]
+_MEMBER_BYTES = 4
+"""Bytes of one number of a vector."""
 
 
 def answer(told: Question) -> StructType:
@@ -113,6 +115,8 @@ def sql_schema(table: TableType, source: str) -> StructType:
         type_ = PropertyType(Scalar.STRING) if declared is None else declared.type
         able = {"comparable": is_comparable(type_), "aggregable": is_aggregable(type_)}
         facts: dict[str, Any] = {fact: True for fact, holds in able.items() if holds}
+        if type_.vector is not None:
+            facts["bytes"] = _MEMBER_BYTES * type_.vector
         if field.name == "id" and (order or table.kind == "edge"):  # a table has a column
             fields.append(StructField("id", field.dataType, False, {**facts, "hidden": True}))
         else:
@@ -138,7 +142,8 @@ def _write_facts(where: Namespace, told: Question) -> dict[str, str]:
 def _delete_rows(told: Question) -> StructField:
     graph = open_graph_of(told, False, told["branch"])
     table = find_type(graph.snapshot(), told["table"])
-    work = DeletedWhere(table.table_key, read_conditions(table, told["where"]), graph.catalog_at)
+    where = read_conditions(table, told["where"])
+    work = DeletedWhere(table.table_key, where, graph.catalog_at, graph.snapshot_of)
     with follow_load(LoadFacts(graph, "spark", (table.name,), list, verb="delete")) as followed:
         published = graph.commit_work(work)
         if followed is not None:

@@ -61,7 +61,12 @@ def attach_graph(
     spark.dataSource.register(CatalogSource)
     for key, value in wanted.items():
         spark.conf.set(key, value)
-    _try_out(spark, name)
+    try:
+        _try_out(spark, name)
+    except Exception:
+        for key in wanted:  # or the same call would take the catalog for one that works
+            spark.conf.unset(key)
+        raise
 
 
 def check_spark_version(spark: Any) -> None:

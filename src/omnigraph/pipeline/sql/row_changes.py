@@ -20,7 +20,9 @@ from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.execution.load.keys.row_digest import NO_ROWS
 from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
+from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.model.columns import table_schema
+from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.write.integrity.check import check_sets
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problems
@@ -34,11 +36,15 @@ ChangedIds = Callable[[CommitRecord], Iterable[str]]
 
 @dataclass
 class DeletedWhere:
-    """Work for `commit`: rows of a type that pass some filters go, and the edges of nodes with them."""
+    """Work for `commit`: rows of a type that pass some filters go, and the edges of nodes with them.
+
+    Only rows that the actor sees are found: a refusal for others would tell what is in them.
+    """
 
     table_key: str
     filters: tuple[Filter, ...]
     catalog_at: Callable[[str], Catalog]
+    snapshot_of: Callable[[BranchState], Snapshot]
     rows: int = 0
     operation: str = "delete"
     commit_class: CommitClass = CommitClass.LOGICAL
@@ -59,7 +65,8 @@ class DeletedWhere:
         """Find the rows in the state at hand."""
         catalog = self.catalog_at(base.state.head.schema)
         table = _type(catalog, self.table_key)
-        found = base.table(self.table_key).scan(["id"], AllOf(self.filters))
+        seen, stored = self.snapshot_of(base.state), base.table(self.table_key)
+        found = (stored if seen.sees_all else seen.table(self.table_key)).scan(["id"], AllOf(self.filters))
         removed = found["id"].to_pylist()
         self.rows = len(removed)
         if removed:

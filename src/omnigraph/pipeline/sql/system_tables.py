@@ -42,8 +42,7 @@ def _commits(graph: Graph, snapshot: Snapshot) -> list[Row]:
             **{name: getattr(commit, name) for name in (*names, "maintenance")},
             "metadata": list(commit.metadata.items()),
         }
-        for commit in graph.commits.list(snapshot.branch)
-        if snapshot.branch != commit.branch or commit.version <= snapshot.version
+        for commit in graph.commits.list(start=snapshot.commit_id)
     ]
 
 
