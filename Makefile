@@ -46,7 +46,7 @@ bench: $(STAMP)  ## measure for at most 20 minutes and write dist/benchmarks/rep
 	@$(BIN)/python benchmarks/_report.py
 
 serve: $(STAMP)  ## start the server on the demo graph
-	@test -d demo-graph || $(BIN)/python examples/demo.py
+	@test -d demo-graph -a ! -e demo-graph.unfinished || $(BIN)/python examples/demo.py < /dev/null
 	@$(BIN)/omnigraph serve demo-graph --unauthenticated
 
 integrations: $(STAMP)  ## run the tests of LangChain, LlamaIndex, igraph and Dagster with the libraries of today
@@ -60,7 +60,7 @@ docs: $(STAMP)  ## build the site of the documentation in site/
 	@$(BIN)/uv tool run --from zensical==0.0.73 zensical build --config-file mkdocs.yml
 
 audit: $(STAMP)  ## compare the locked dependencies with known vulnerabilities
-	@$(BIN)/uv tool run --from pip-audit==2.10.1 pip-audit --disable-pip --requirement requirements.lock
+	@$(BIN)/uv tool run --from pip-audit==2.10.1 pip-audit --strict --disable-pip --requirement requirements.lock
 
 sbom: $(STAMP)  ## list what is installed, as CycloneDX, in dist/sbom.json
 	@mkdir -p dist
@@ -74,4 +74,4 @@ page:  ## build the page of the server from webui/, with Node; what it makes is 
 	@$(PYTHON) scripts/build_page.py
 
 clean:  ## remove the environment and caches
-	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-graph
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-graph demo-graph.unfinished

@@ -22,6 +22,8 @@ from omnigraph import spark
 HERE = Path(__file__).resolve().parent
 DATA = HERE / "debian"
 ROOT = Path(sys.argv[1] if len(sys.argv) > 1 else HERE.parent / "demo-graph").resolve()
+UNFINISHED = ROOT.with_name(f"{ROOT.name}.unfinished")
+"""Is there until the story is told: `make serve` tells it again when it was cut off."""
 LOADED = "Debian 12.15"
 SCHEMA = DATA / "debian.pg"
 QUERIES = (DATA / "debian.gq").read_text()
@@ -75,6 +77,9 @@ def init() -> og.Graph:
     say("A schema, and a graph of it")
     print(SCHEMA.read_text().strip())
     if len(sys.argv) == 1:  # a folder that somebody names is not removed
+        UNFINISHED.touch()
+        if ROOT.exists():
+            print(f"  (the graph of an earlier run in {ROOT.name}/ is removed)")
         shutil.rmtree(ROOT, ignore_errors=True)
     return og.init(ROOT, SCHEMA, actor="act-ada")
 
@@ -269,6 +274,7 @@ def main() -> None:
     if session is not None:
         query_in_sql(graph, session)
         spark.stop()
+    UNFINISHED.unlink(missing_ok=True)
     say(f"Done, in {time.perf_counter() - started:.0f} s. The graph is in {ROOT.name}/. What to try next:")
     print(f"  .venv/bin/omnigraph proposal list --store {ROOT.name}")
     print(f"  .venv/bin/omnigraph query --store {ROOT.name} --query examples/debian/debian.gq most_needed")
@@ -283,4 +289,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("\nStopped. `make demo` begins again.")

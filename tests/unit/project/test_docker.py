@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import tomllib
@@ -76,6 +77,16 @@ def test_commands_of_the_services_are_ours() -> None:
         assert program == "omnigraph"
         parse(rest)
     assert (ROOT / "examples" / "cluster" / "people.pg").is_file()
+
+
+def test_loads_on_spark_find_what_was_sent_a_folder_and_a_core() -> None:
+    server, worker = COMPOSE["services"]["server"], COMPOSE["services"]["worker"]
+    assert set(server["volumes"]) <= set(worker["volumes"])
+    flags = dict(itertools.pairwise(worker["command"]))
+    assert flags["--work-dir"].startswith("/tmp/"), "its own is in the package, which belongs to root"
+    settings = dict(item.split("=") for item in server["environment"]["OMNIGRAPH_SPARK_CONFIG"].split(";"))
+    processes = int(dict(itertools.pairwise(server["command"]))["--workers"])
+    assert processes * int(settings["spark.cores.max"]) <= int(flags["--cores"])
 
 
 def parse(words: list[str]) -> None:

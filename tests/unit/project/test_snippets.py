@@ -39,7 +39,9 @@ def calls(script: str) -> Iterator[list[str]]:
     call: list[str] = []
     for word in [*words, "\n"]:
         if set(word) <= set(_ENDS):
-            if "omnigraph" in call[:1]:
+            if call[:2] == ["docker", "run"]:  # the image begins with the program
+                call = call[call.index("omnigraph") :]
+            if "omnigraph" in call[:1] and call[1:]:
                 yield call[1:]
             call = []
         elif call or not re.fullmatch(r"\w+=.*", word):  # not what is set for one call
@@ -66,9 +68,10 @@ def parse(words: list[str]) -> None:
 
 def test_calls_are_found_in_scripts() -> None:
     script = (
+        "docker run -v a:/b omnigraph e\ndocker run omnigraph\n"
         "A=1 omnigraph load x --data \\\n f.csv  # why\nls | omnigraph a 'b c' > f && .venv/bin/omnigraph d\n"
     )
-    assert list(calls(script)) == [["load", "x", "--data", "f.csv"], ["a", "b c"], ["d"]]
+    assert list(calls(script)) == [["e"], ["load", "x", "--data", "f.csv"], ["a", "b c"], ["d"]]
     assert len(SCRIPTS) > 90
 
 
