@@ -161,6 +161,19 @@ def test_commits_are_picked_and_reverted(shell: Shell) -> None:
     assert shell.graph.snapshot().commit.message == "no"
 
 
+def test_reverting_an_actor_takes_the_strategy_that_is_typed(tmp_path: Path) -> None:
+    ada = og.init(tmp_path / "graph", "node P { name: String @key  age: I32?  city: String? }", actor="ada")
+    ada.load([{"type": "P", "data": {"name": "x", "age": 1, "city": "Rome"}}], mode="append")
+    bob = og.open(tmp_path / "graph", actor="bob")
+    bob.mutate('query q() { update P set { age: 2 } where name = "x" }')
+    ada.mutate('query q() { update P set { city: "Oslo" } where name = "x" }')
+    runner = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "200"})
+    words = ["commit", "revert", "--actor", "bob", "--dry-run", "--uri", str(tmp_path / "graph")]
+    assert runner.invoke(app, words).exit_code == 0
+    whole = runner.invoke(app, [*words, "--strategy", "entity"])
+    assert (whole.exit_code, "1 conflict" in whole.output) == (1, True), whole.output
+
+
 def test_a_rebase_is_tried_and_its_conflicts_are_kept(shell: Shell) -> None:
     shell.put("main", 40)
     tried = shell.run("branch", "rebase", "work", "--dry-run", "--conflicts-to", "c.json", "--json")

@@ -112,6 +112,8 @@ def test_a_frame_of_one_type_is_written_and_wrong_records_stop_the_stream(
         graph.stream_writer(app_id="")
     with pytest.raises(og.BadInput):
         graph.stream_writer(app_id="crm", mode="replace")
+    with pytest.raises(og.BadInput, match="no mapping file"):
+        graph.stream_writer(app_id="crm", mapping="people.toml")  # type: ignore[arg-type]
     assert graph.snapshot().version == 2
 
 

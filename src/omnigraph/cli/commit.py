@@ -10,7 +10,7 @@ import typer
 import omnigraph as og
 from omnigraph.cli.changes import commit_changes
 from omnigraph.cli.history.metadata import describe_actor, describe_metadata
-from omnigraph.cli.merging import MergeOptions, carry_out
+from omnigraph.cli.merging import MergeOptions, RevertOptions, carry_out
 from omnigraph.cli.options import as_typed, expand_options, parse_metadata
 from omnigraph.cli.output import print_json, print_table
 from omnigraph.cli.session import AsJson, Branch, UriOption, report_errors, session_of
@@ -75,7 +75,7 @@ def show(
 
 
 @app.command()
-@expand_options(MergeOptions)
+@expand_options(RevertOptions)
 def revert(
     context: typer.Context,
     id: Annotated[str | None, typer.Argument(help="The commit to take back.")] = None,
@@ -86,7 +86,7 @@ def revert(
     ] = None,
     since: Annotated[str | None, typer.Option(help="With --actor: what this commit has stays.")] = None,
     where: FilterOption = None,
-    options: MergeOptions,
+    options: RevertOptions,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -94,8 +94,6 @@ def revert(
     with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=options.dry_run)
         strategy, *how = _read_options(options)
-        if actor is not None and strategy == "entity":
-            strategy = None  # two properties of one entity are two things here
         values = parse_metadata(where)
         carry_out(
             options,

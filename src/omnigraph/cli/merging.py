@@ -15,10 +15,10 @@ from omnigraph.cli.options import MetadataOption
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import EXIT_FAILED
 
-Strategy = Annotated[
-    str,
-    typer.Option(help="What to do where both sides changed one entity: entity, property, ours or theirs."),
-]
+_STRATEGY = typer.Option(
+    help="What to do where both sides changed one entity: entity, property, ours or theirs."
+)
+Strategy = Annotated[str, _STRATEGY]
 Resolutions = Annotated[
     Path | None, typer.Option(help="A file of answers to conflicts, such as an edited --conflicts-to file.")
 ]
@@ -41,10 +41,17 @@ class RebaseOptions:
 
 @dataclass(frozen=True, slots=True)
 class MergeOptions(RebaseOptions):
-    """What a merge, a revert and a cherry-pick take."""
+    """What a merge and a cherry-pick take."""
 
     message: Message = None
     metadata: MetadataOption = None
+
+
+@dataclass(frozen=True, slots=True)
+class RevertOptions(MergeOptions):
+    """What a revert takes: which strategy is meant unless one is given depends on what is taken back."""
+
+    strategy: Annotated[str | None, _STRATEGY] = None  # type: ignore[assignment]
 
 
 def carry_out(options: RebaseOptions, as_json: bool, run: Callable[[], og.Merge | og.Rebase]) -> None:

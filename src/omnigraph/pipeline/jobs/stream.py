@@ -42,6 +42,10 @@ class StreamWriter:
         message: str | None = None,
     ) -> None:
         """Load on `spark`, with the arguments of `Graph.stream_writer`."""
+        if isinstance(mapping, str | os.PathLike):
+            raise BadInput(
+                "a stream takes no mapping file: give type= and a dict {column: property}, or a writer for each type"
+            )
         self._graph, self._spark = graph, spark
         self._given = {"type": type, "mode": mode, "branch": branch, "mapping": mapping, "message": message}
         self._given["on_error"] = on_error
