@@ -44,7 +44,7 @@ class StreamWriter:
         """Load on `spark`, with the arguments of `Graph.stream_writer`."""
         if isinstance(mapping, str | os.PathLike):
             raise BadInput(
-                "a stream takes no mapping file: give type= and a dict {column: property}, or a writer for each type"
+                "a stream takes no mapping file: make a writer for each type, with a dict {column: property}"
             )
         self._graph, self._spark = graph, spark
         self._given = {"type": type, "mode": mode, "branch": branch, "mapping": mapping, "message": message}
