@@ -148,3 +148,12 @@ def test_a_schema_is_extended_and_drops_must_be_allowed(shell: Shell) -> None:
         ("drop_property", "soft"),
         ("drop_type", "soft"),
     ]
+
+
+def test_a_load_that_puts_everything_aside_says_that_it_made_no_commit(shell: Shell) -> None:
+    (shell.folder / "wrong.ndjson").write_text('{"type": "Robot", "data": {}}\n')
+    done = shell.run(
+        "load", "graph", "--data", "wrong.ndjson", "--mode", "append", "--on-error", "quarantine"
+    )
+    assert (done.exit_code, "no commit was made" in done.stdout) == (3, True), done.output
+    assert "1 wrong record put aside in " in done.stderr

@@ -14,7 +14,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import Conflict, NotFound
 from omnigraph.cli.config.addresses import choose_place
 from omnigraph.cli.options import IdempotencyKey
-from omnigraph.cli.output import print_json, print_note, print_table, print_text
+from omnigraph.cli.output import count_of, print_json, print_note, print_table, print_text
 from omnigraph.cli.session import EXIT_REJECTED, AsJson, Session, report_errors, session_of
 from omnigraph.cli.stages import SparkUi, show_stages
 
@@ -75,7 +75,7 @@ def run(
             for warning in done["warnings"]:
                 print_note(f"warning: {warning}")
             if done["rejected"]:
-                print_note(f"{done['rejected']} records were wrong and are left out")
+                print_note(f"{count_of(done['rejected'], 'wrong record')} left out")
         if done["rejected"] and not any([*done["nodes"].values(), *done["edges"].values()]):
             raise typer.Exit(EXIT_REJECTED)
 

@@ -169,13 +169,15 @@ def load(
             rows = sum([*done.nodes.values(), *done.edges.values()])
             pace = f" ({rows / done.seconds:,.0f} rows/s)" if rows and done.seconds else ""
             loaded = f"loaded {', '.join(counts) or 'nothing'} in {done.seconds:.1f} s{pace}"
-            print_text(f"{loaded}: commit {done.commit_id}")
+            print_text(
+                f"{loaded}: commit {done.commit_id}" if done.commit_id else f"{loaded}: no commit was made"
+            )
             if done.engine not in ("local", engine):
                 print_note(f"ran on {done.engine}: {done.engine_reason}")
             for warning in done.warnings:
                 print_note(f"warning: {warning}")
             if done.rejected:
-                print_note(f"{done.rejected} records were wrong and are in {done.rejected_path}")
+                print_note(f"{count_of(done.rejected, 'wrong record')} put aside in {done.rejected_path}")
         if done.rejected and not any([*done.nodes.values(), *done.edges.values()]):
             raise typer.Exit(EXIT_REJECTED)
 

@@ -44,7 +44,8 @@ def replay(
     `streams` says which block of which feed this is; one that has landed is `BatchLanded`.
     """
     said = message if message is not None else f"replay of {block['cause']['graph_commit_id']}"
-    if (repeated := batch_landed_error(streams or {}, graph.snapshot(branch).record)) is not None:
+    before = graph.snapshot(branch)
+    if (repeated := batch_landed_error(streams or {}, before.record, before.branch)) is not None:
         raise repeated
     published = None
     has_more = bool(block["changes"]) or block.get("queries") is not None

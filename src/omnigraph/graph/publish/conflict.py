@@ -56,7 +56,7 @@ def compare_with_head(plan: PublishPlan, head: CommitRecord) -> Fit:
         return Conflicting(refused)
     if plan.if_commit is not None and (error := precondition_error(plan.if_commit, head, plan.branch)):
         return Conflicting(error)
-    if (repeated := batch_landed_error(plan.streams, head)) is not None:
+    if (repeated := batch_landed_error(plan.streams, head, plan.branch)) is not None:
         return Conflicting(repeated)
     if not same_schema(head.schema, plan.expected_schema):
         return Conflicting(_mismatch(SCHEMA, plan.expected_schema, head.schema))
@@ -127,13 +127,13 @@ def precondition_error(commit: str, head: CommitRecord, branch: str) -> Precondi
     )
 
 
-def batch_landed_error(streams: Mapping[str, int], head: CommitRecord) -> BatchLanded | None:
+def batch_landed_error(streams: Mapping[str, int], head: CommitRecord, branch: str) -> BatchLanded | None:
     """Return the error when a batch of a stream is part of what the branch says already."""
     for app, batch in streams.items():
         last = head.streams.get(app)
         if last is not None and last >= batch:
             return BatchLanded(
-                f"batch {batch} of {app!r} is in branch {head.branch!r} already, whose last one is {last}: a "
+                f"batch {batch} of {app!r} is in branch {branch!r} already, whose last one is {last}: a "
                 "stream that begins anew needs another app_id",
                 app_id=app,
                 batch=batch,

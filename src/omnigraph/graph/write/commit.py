@@ -43,7 +43,7 @@ def commit(truth: Truth, settings: Settings, request: CommitRequest, work: Commi
         raise protected_error(request.branch, request.actor, work.operation)
     if request.if_commit and (error := precondition_error(request.if_commit, state.head, request.branch)):
         raise error
-    if (repeated := batch_landed_error(request.streams, state.head)) is not None:
+    if (repeated := batch_landed_error(request.streams, state.head, request.branch)) is not None:
         raise repeated
     with allow_sources(request.blob_sources):
         return RetriedWrite(Preparation(truth, settings, request, work, state, claim)).run()

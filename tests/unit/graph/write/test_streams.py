@@ -46,7 +46,7 @@ def test_every_later_commit_and_a_fork_remember_the_batch(graph: og.Graph) -> No
     graph.load([{"type": "Person", "data": {"name": "bob"}}], mode="append")
     graph.branches.create("side")
     for branch in ("main", "side"):
-        with pytest.raises(og.BatchLanded):
+        with pytest.raises(og.BatchLanded, match=f"is in branch '{branch}' already"):
             _land(og.open(graph.uri, branch=branch), "crm", 7, "never")
 
 
