@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
@@ -42,6 +43,7 @@ _SCALARS: dict[Scalar, DataType] = {
     Scalar.BLOB: BinaryType(),
 }
 
+_PROPERTY_NAME = re.compile("[a-z_][A-Za-z0-9_]*")
 _WORDS = {
     "string": "String",
     "boolean": "Bool",
@@ -63,6 +65,17 @@ def spark_type(type_: PropertyType) -> DataType:
     """Return the Spark type of a property's column."""
     scalar = _SCALARS[type_.scalar]
     return ArrayType(scalar) if type_.is_list or type_.is_vector else scalar
+
+
+def name_in_schema(column: str) -> str:
+    """Return the name of a column if a property may have it: as text of a schema it could be anything."""
+    if not _PROPERTY_NAME.fullmatch(column):
+        raise BadInput(
+            f"the column {column!r} cannot be a property: names start with a small letter or '_' and hold "
+            "letters, digits and '_'; rename it",
+            column=column,
+        )
+    return column
 
 
 def type_in_schema(column: str, type_: DataType) -> str:

@@ -12,7 +12,7 @@ from omnigraph.compiler.catalog.model import EdgeType, TableType
 from omnigraph.execution.load.sources.json_rows import property_names
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.schema_apply.application import SchemaApplication
-from omnigraph.pipeline.spark_types import type_in_schema
+from omnigraph.pipeline.spark_types import name_in_schema, type_in_schema
 
 
 def widen_type(graph: Graph, table: TableType, columns: StructType, mapping: Mapping[str, str]) -> bool:
@@ -26,7 +26,10 @@ def widen_type(graph: Graph, table: TableType, columns: StructType, mapping: Map
     if not new:
         return False
     _refuse_same_letters([*known, *new])
-    missing = [f"  {name}: {type_in_schema(field.name, field.dataType)}?" for name, field in new.items()]
+    missing = [
+        f"  {name_in_schema(name)}: {type_in_schema(field.name, field.dataType)}?"
+        for name, field in new.items()
+    ]
     ends = f": {table.source} -> {table.target}" if isinstance(table, EdgeType) else ""
     text = f"{table.kind} {table.name}{ends} {{\n" + "\n".join(missing) + "\n}\n"
     graph.commit_work(SchemaApplication(DesiredSchema(text, extends=True), graph.schemas), durable=True)
