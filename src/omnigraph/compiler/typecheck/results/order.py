@@ -105,9 +105,16 @@ class OrderCheck:
             message = (
                 f"unsupported ordering expression: no returned column is called {node.name!r} (unknown alias)"
             )
-            self.check.report(UNCODED, message, node.span, suggest(node.name, self.columns.positions))
+            self.check.report(UNCODED, message, node.span, self._hint(node.name))
             return None
         return self._column(position)
+
+    def _hint(self, name: str) -> str | None:
+        """Return how the meant column can be written: `p.name` is not a word, `$p.name` is a value."""
+        parts = (column for column in self.columns.positions if column.endswith(f".{name}"))
+        if part := next(parts, None):
+            return f"write ${part}"
+        return suggest(name, [column for column in self.columns.positions if column.isidentifier()])
 
     def _value(self, node: ast.Expression) -> ir.Value | Output | None:
         """Return the value to sort by; grouped and distinct rows have only their columns."""

@@ -66,6 +66,14 @@ def _is_null(item: TypedProjection) -> bool:
     return not item.hidden and isinstance(item.value, Constant) and item.value.value is None
 
 
+def _hint(name: str, columns: Iterable[str | None]) -> str | None:
+    """Return how the column that is meant can be written: `p.name` is not a word, so it needs a name."""
+    known = [column for column in columns if column is not None]
+    if part := next((column for column in known if column.endswith(f".{name}")), None):
+        return f"name the column in every part: ${part} as {name}"
+    return suggest(name, [column for column in known if column.isidentifier()])
+
+
 def _value_of(variable: Variable) -> StageValue:
     assert variable.value_type is not None
     return StageValue(variable.slot, variable.value_type)
@@ -127,8 +135,12 @@ def _check_order(check: CheckContext, variables: Sequence[Variable], body: ast.U
             continue
         at = names.get(node.name)
         if at is None:
-            near = suggest(node.name, [name for name in names if name is not None])
-            check.report(UNCODED, f"no column of this union is called {node.name!r}", node.span, near)
+            check.report(
+                UNCODED,
+                f"no column of this union is called {node.name!r}",
+                node.span,
+                _hint(node.name, names),
+            )
             continue
         value = _value_of(variables[at])
         if not value.type.is_plain:
