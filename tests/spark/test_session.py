@@ -198,6 +198,25 @@ def test_sessions_of_one_java_after_another_read_what_workers_and_java_send() ->
         assert not list(Path(short).glob("omnigraph-spark-*-*"))
 
 
+def test_a_start_that_is_interrupted_leaves_no_java() -> None:
+    code = (
+        "import psutil, pyspark.java_gateway\n"
+        "from omnigraph.spark import session\n"
+        "started = []\n"
+        "class Interrupted:\n"
+        "    def sleep(self, seconds):\n"
+        "        started.extend(psutil.Process().children(recursive=True))\n"
+        "        raise KeyboardInterrupt\n"
+        "pyspark.java_gateway.time = Interrupted()\n"
+        "try:\n"
+        "    session()\n"
+        "except KeyboardInterrupt:\n"
+        "    print(len(started) > 0, psutil.wait_procs(started, timeout=15)[1])\n"
+    )
+    done = _run(code)
+    assert done.stdout.strip() == "True []", done.stderr
+
+
 def test_a_session_without_java_is_one_clear_line(tmp_path: Path) -> None:
     done = _run("from omnigraph.spark import session; session()", JAVA_HOME=str(tmp_path))
     assert "SparkMissing" in done.stderr.splitlines()[-1]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -255,7 +258,7 @@ def _start(options: SparkOptions) -> Any:
             with warnings.catch_warnings():
                 # Starting Java forks briefly; the forked process does not use Lance.
                 warnings.filterwarnings("ignore", "lance is not fork-safe")
-                gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
+                gateway = _launch(partial(launch_gateway, conf, {"stdout": _ours.log, "stderr": _ours.log}))
                 start_watchdog(gateway.proc.pid, _ours.folder, list_beginnings())
             _ours.java = gateway.proc
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
@@ -272,6 +275,21 @@ def _start(options: SparkOptions) -> Any:
         started.sparkContext.pythonExec = sys.executable
     atexit.register(_stop_at_exit)
     return started
+
+
+def _launch(launch: Callable[[], Any]) -> Any:
+    """Start Java; one whose start is interrupted, as by Ctrl-C, is ended.
+
+    PySpark removes the folder that Java tells its port in, and a Java that cannot tell it never ends.
+    """
+    try:
+        return launch()
+    except BaseException as error:
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            java = frame.f_locals.get("proc")
+            if isinstance(java, subprocess.Popen):
+                java.kill()
+        raise
 
 
 def remove_dead_folders(temporary: Path) -> None:
