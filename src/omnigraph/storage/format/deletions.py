@@ -17,6 +17,8 @@ ReadFile = Callable[[str], bytes]
 """Gives the content of a file by its path below the table's folder."""
 
 Offsets = NDArray[np.uint32]
+_IN_THIS_THREAD = pa.ipc.IpcReadOptions(use_threads=False)
+"""To wake another thread takes longer than to read some numbers."""
 _NONE: Offsets = np.empty(0, np.uint32)
 
 
@@ -50,10 +52,11 @@ def read_deletions(fragment: Any, read: ReadFile) -> Offsets | None:
 def read_list(path: str, read: ReadFile) -> Offsets | None:
     """Return the offsets in a deletion file that is a plain list; None when it cannot be read."""
     try:
-        found = pa.ipc.open_file(pa.BufferReader(read(path))).read_all()
+        found = pa.ipc.open_file(pa.BufferReader(read(path)), options=_IN_THIS_THREAD)
+        parts = [found.get_batch(number).column(0) for number in range(found.num_record_batches)]
     except (NotFound, pa.ArrowInvalid):
         return None  # Lance says what is wrong with the file when it lists the rows
-    return np.asarray(found.column(0).to_numpy(), np.uint32)
+    return np.concatenate([_NONE, *(np.asarray(part.to_numpy(), np.uint32) for part in parts)])
 
 
 def find_deleted(dataset: Callable[[], Any], fragment: Fragment, read: ReadFile) -> NDArray[np.int64]:

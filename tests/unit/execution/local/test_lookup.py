@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph.execution.local.cache.lookup import HashTable, Lookup
+from omnigraph.execution.local.cache.lookup import GrowingTable, HashTable, Lookup
 from omnigraph.execution.local.cache.parted_column import PartedColumn
 from omnigraph.graph.model.hashing import hash_values
 
@@ -45,6 +45,25 @@ def test_values_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch
     assert index.find("v7").tolist() == [7]
     assert index.find_each(pa.array(["v9", "no", "v0"])).tolist() == [9, -1, 0]
     assert index.find_each(pa.array(["v9", "no", "v0", "v1", "v2"])).tolist() == [9, -1, 0, 1, 2]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), NUMBERS), max_size=8))
+def test_versions_that_share_a_growing_table_find_their_own_rows(writes: list[tuple[int, list[int]]]) -> None:
+    """Each version adds some values to one of those before it, as commits of several branches do."""
+    versions: list[tuple[list[int], GrowingTable]] = [([], GrowingTable.of(pa.array([], pa.int64())))]
+    for back, added in writes:
+        values, table = versions[max(0, len(versions) - 1 - back)]
+        versions.append(([*values, *added], GrowingTable.grow(table, pa.array(added, pa.int64()))))
+    for values, table in versions:
+        column = pa.array(values, pa.int64())
+        index = Lookup(PartedColumn.of([column]), [table], NONE)
+        assert table.size == len(values)
+        for value in {value for _, added in writes for value in added if value is not None}:
+            assert index.find(value).tolist() == [at for at, other in enumerate(values) if other == value]
+        known = [value for value in dict.fromkeys(values) if value is not None and values.count(value) == 1]
+        asked = pa.array([*known, *[4711] * 5], pa.int64())
+        places = [*map(values.index, known), *[values.index(4711) if 4711 in known else -1] * 5]
+        assert index.find_each(asked).tolist() == places or values.count(4711) > 1
 
 
 def _check(column: pa.Array, values: list[object]) -> None:

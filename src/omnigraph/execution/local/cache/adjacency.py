@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from omnigraph.compiler.ir.pattern import Direction
 from omnigraph.execution.local.cache.edge_base import Base, Incident, Kept, large_files, make_once
-from omnigraph.execution.local.cache.edge_patch import Patch, PatchedIncident, PatchedNeighbours
+from omnigraph.execution.local.cache.edge_patch import ChangedLists, Patch, PatchedIncident, PatchedNeighbours
 from omnigraph.execution.local.cache.neighbours import Neighbours
 from omnigraph.execution.local.cache.table_view import TableView
 
@@ -39,6 +39,9 @@ class Adjacency:
         self._patch = patch
         self._rows = (sources.rows, targets.rows)
         self._kept: Kept = {}
+        is_same = older is not None and older.base is base and older._patch.has_edges_of(patch)
+        self._older = older._known_lists() if older is not None and is_same else {}
+        """The lists of an older version that has the same edges."""
 
     @property
     def nbytes(self) -> int:
@@ -63,13 +66,20 @@ class Adjacency:
         base, nodes = self.base.neighbours(direction), self._near_rows(direction)
         if self._patch.is_empty and base.nodes == nodes:
             return base
-        return self._patch.neighbours(self.base, direction, nodes)
+        known = self._older.pop(("distinct", direction), None)
+        return self._patch.neighbours(self.base, direction, nodes, known)
 
     def _incident(self, direction: Direction) -> Incident | PatchedIncident:
         base, nodes = self.base.incident(direction), self._near_rows(direction)
         if self._patch.is_empty and base.numbers.nodes == nodes:
             return base
         return self._patch.incident(self.base, direction, nodes)
+
+    def _known_lists(self) -> dict[tuple[str, Direction], ChangedLists]:
+        """Return the lists that a version with the same edges may use."""
+        made = list(self._kept.items())
+        own = {name: item.lists.own for name, item in made if isinstance(item, PatchedNeighbours)}
+        return {**self._older, **own}
 
     def _near_rows(self, direction: Direction) -> int:
         return self._rows[1 if direction is Direction.BACKWARD else 0]

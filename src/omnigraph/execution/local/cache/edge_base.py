@@ -164,7 +164,7 @@ def _find_nodes(rows: TableView, column: str, nodes: TableView, edges: Positions
     if len(edges) == 0:
         return np.empty(0, dtype=np.int64)
     values = rows.parted_column(column)
-    first = values.parts[0]
+    first = values.first
     is_first = len(edges) == len(first) and edges[0] == 0 and edges[-1] == len(first) - 1
     ids: pa.Array = first if is_first else values.take(edges)
     return nodes.lookup("id").find_each(ids)
@@ -181,11 +181,9 @@ def _large_rows(view: TableView) -> int:
 
 def _make_id_lookup(nodes: TableView, count: int) -> Lookup:
     """Return a look-up of the ids of the first `count` nodes as they are now."""
-    parts = nodes.parted_column("id").parts[: 1 if count else 0]
     deleted = nodes.deleted[: np.searchsorted(nodes.deleted, count)]
-    return Lookup(
-        PartedColumn.of(parts or [pa.nulls(0, pa.string())]), nodes.hash_tables("id")[: len(parts)], deleted
-    )
+    parts = [nodes.parted_column("id").first] if count else [pa.nulls(0, pa.string())]
+    return Lookup(PartedColumn.of(parts), nodes.hash_tables("id")[: 1 if count else 0], deleted)
 
 
 def make_once(made: Kept, name: tuple[str, Direction], make: Callable[[], _Made]) -> _Made:

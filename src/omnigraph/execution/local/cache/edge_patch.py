@@ -128,8 +128,30 @@ class Patch:
         files = tuple(tuple(item.files for item in view.fragments) for view in views)
         return Patch(gone, inside, moved, others, KnownEnds(files, found, old, old_targets))
 
-    def neighbours(self, base: Base, direction: Direction, nodes: int) -> PatchedNeighbours:
-        """Return the distinct neighbours of each of so many nodes."""
+    def has_edges_of(self, other: Patch) -> bool:
+        """Return whether another version with this base has the same edges between the same nodes."""
+        mine, others = self.added, other.added
+        return all(
+            len(own) == len(its) and bool((own == its).all())
+            for own, its in (
+                (self.gone, other.gone),
+                (mine.edges, others.edges),
+                (mine.sources, others.sources),
+                (mine.targets, others.targets),
+            )
+        )
+
+    def neighbours(
+        self, base: Base, direction: Direction, nodes: int, known: ChangedLists | None = None
+    ) -> PatchedNeighbours:
+        """Return the distinct neighbours of each of so many nodes; `known` are lists of the same edges."""
+        whole = base.neighbours(direction)
+        own = known or self._change_lists(base, direction)
+        near, far = self.moves_by_side(direction)
+        return PatchedNeighbours(PatchedLists(whole, own, near, nodes), far)
+
+    def _change_lists(self, base: Base, direction: Direction) -> ChangedLists:
+        """Make the lists of the nodes whose neighbours are not those of the base."""
         whole = base.neighbours(direction)
         near, far, _ = self.added.in_direction(direction)
         gone = base.ends.take(np.searchsorted(base.ends.edges, self.gone)).in_direction(direction)
@@ -143,9 +165,7 @@ class Patch:
             kept = ~np.isin(starts * width + stay, near_gone * width + far_gone)
             starts, stay = starts[kept], stay[kept]
         numbers = np.searchsorted(changed, np.concatenate([starts, near]))
-        lists = Neighbours.distinct(numbers, np.concatenate([stay, far]), len(changed))
-        patched = PatchedLists(whole, lists, changed, self.moves_by_side(direction)[0], nodes)
-        return PatchedNeighbours(patched, self.moves_by_side(direction)[1])
+        return ChangedLists(Neighbours.distinct(numbers, np.concatenate([stay, far]), len(changed)), changed)
 
     def incident(self, base: Base, direction: Direction, nodes: int) -> PatchedIncident:
         """Return the edges of each of so many nodes."""
@@ -165,35 +185,57 @@ class Patch:
         )
         moved, others = self.moves_by_side(direction)
         return PatchedIncident(
-            PatchedLists(whole.numbers, lists.numbers, changed, moved, nodes), whole, lists, others
+            PatchedLists(whole.numbers, ChangedLists(lists.numbers, changed), moved, nodes),
+            whole,
+            lists,
+            others,
         )
 
 
 @dataclass(frozen=True)
-class PatchedLists:
-    """The lists of a base, some of them replaced: list n of `lists` is that of node changed[n]."""
+class ChangedLists:
+    """The lists of some nodes: list n of `lists` is that of node changed[n]."""
 
-    base: Neighbours
     lists: Neighbours
     changed: Positions
+
+
+@dataclass(frozen=True)
+class PatchedLists:
+    """The lists of a base, some of them replaced by others."""
+
+    base: Neighbours
+    own: ChangedLists
     moved: MovedNodes
     nodes: int
+
+    @property
+    def lists(self) -> Neighbours:
+        """The lists that replace others."""
+        return self.own.lists
+
+    @property
+    def changed(self) -> Positions:
+        """The nodes whose lists are replaced."""
+        return self.own.changed
 
     def find(self, nodes: Positions) -> tuple[Positions, Positions]:
         """Return where the list of each node begins, and its length; replaced ones come after the others."""
         inside = self.moved.in_base(nodes)
         known = np.where(inside < self.base.nodes, inside, NULL)
         begins, counts = self.base.begins[known], self.base.degrees[known]
-        if len(self.changed):
+        lists = self.own.lists
+        if len(self.own.changed):
             at, is_changed = self.find_replaced(inside)
-            begins = np.where(is_changed, self.lists.begins[at] + len(self.base.far), begins)
-            counts = np.where(is_changed, self.lists.degrees[at], counts)
+            begins = np.where(is_changed, lists.begins[at] + len(self.base.far), begins)
+            counts = np.where(is_changed, lists.degrees[at], counts)
         return begins, counts
 
     def find_replaced(self, inside: Positions) -> tuple[Positions, Mask]:
         """Return the number of the list that replaces that of each node, and whether there is one."""
-        at = np.minimum(np.searchsorted(self.changed, inside), len(self.changed) - 1)
-        return at, self.changed[at] == inside
+        changed = self.own.changed
+        at = np.minimum(np.searchsorted(changed, inside), len(changed) - 1)
+        return at, changed[at] == inside
 
     @cached_property
     def length(self) -> int:

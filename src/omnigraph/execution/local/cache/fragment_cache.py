@@ -21,6 +21,10 @@ _MAX_TEXT_BYTES = 2**31 - 1
 """Bytes that a string array with 32-bit offsets can hold."""
 _RUN = "run"
 """The kind of a column's array for a whole run of fragments."""
+_PIECES = "pieces"
+"""The kind of a column's arrays for the fragments of a run, not joined."""
+_WRITES_AT_ONCE = 8
+"""What an older version has made of a run is extended by so many fragments at most."""
 _ROWS_READ_TOGETHER = 1024
 """Of a fragment with at most so many rows all columns that are in use are read at once."""
 _NONE: Positions = np.empty(0, dtype=np.int64)
@@ -46,6 +50,21 @@ class Run:
         """Make a run of fragments whose first row has a position."""
         rows = sum(fragment.rows for fragment in fragments)
         return Run(start, fragments, is_large, rows, tuple(fragment.files for fragment in fragments))
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Arrays of a column one after the other, and how much memory they take."""
+
+    arrays: tuple[pa.Array, ...]
+    nbytes: int
+
+    def plus(self, more: Sequence[pa.Array]) -> Pieces:
+        """Return these and more arrays; the memory of each is asked for once."""
+        return Pieces((*self.arrays, *more), self.nbytes + sum(array.nbytes for array in more))
+
+
+_NO_PIECES = Pieces((), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +108,27 @@ class Parts:
         """Return a column as an array for each run of fragments."""
         return [self._run_column(name, number, run) for run in self.runs]
 
+    def pieces(self, name: str, number: int) -> Pieces:
+        """Return a column as an array of the large run and one of each fragment after it."""
+        if len(self.runs) != 2:
+            return _NO_PIECES.plus(self.by_runs(name, number))
+        large, small = self.runs
+        first = self._run_column(name, number, large)
+        joined = self._parts.get((_RUN, number, small.files))
+        if joined is not None:
+            return _NO_PIECES.plus([first, joined.made])
+
+        def extend(before: Pieces, later: Sequence[Fragment]) -> Pieces:
+            return before.plus([self._read_column(name, number, item) for item in later])
+
+        after: Pieces = self._make_once(
+            _PIECES,
+            number,
+            small.fragments,
+            lambda: self._extend_known(_PIECES, number, small, _NO_PIECES, extend),
+        )
+        return Pieces((first, *after.arrays), first.nbytes + after.nbytes)
+
     def whole(self, name: str, number: int) -> pa.Array:
         """Return a whole column; its cached parts become slices of it, so that nothing is held twice."""
         found = self._concatenate(name, self.by_runs(name, number))
@@ -97,11 +137,30 @@ class Parts:
                 self._hold(number, run.fragments, found.slice(run.start, run.rows))
         return found
 
-    def by_run(self, kind: str, name: str, number: int, make: Callable[[pa.Array], Any]) -> list[Any]:
-        """Return what is derived from a column run by run; large fragments rarely change."""
+    def by_run(
+        self,
+        kind: str,
+        name: str,
+        number: int,
+        make: Callable[[pa.Array], Any],
+        grow: Callable[[Any, pa.Array], Any] | None = None,
+    ) -> list[Any]:
+        """Return what is derived from a column run by run; large fragments rarely change.
+
+        With `grow`, that of a run of small ones is made from that of an older version, None for nothing, and
+        the values of a fragment, one after the other.
+        """
+
+        def extend(before: Any, later: Sequence[Fragment]) -> Any:
+            assert grow is not None
+            for fragment in later:
+                before = grow(before, self._read_column(name, number, fragment))
+            return before
 
         def make_part(run: Run) -> Any:
             def make_now() -> Any:
+                if grow is not None and not run.is_large:
+                    return self._extend_known(kind, number, run, None, extend)
                 return make(self._run_column(name, number, run))
 
             return self._make_once(kind, number, run.fragments, make_now)
@@ -122,7 +181,9 @@ class Parts:
         """How much memory deletions take, and parts of an older version that this one may still use."""
         deleted = [*list(self._deleted.values()), *list(self._older.deleted.values())]
         # The array of a run has the same memory as those of its fragments.
-        older = [part.made for (kind, *_), part in list(self._older.parts.items()) if kind != _RUN]
+        older = [
+            part.made for (kind, *_), part in list(self._older.parts.items()) if kind not in (_RUN, _PIECES)
+        ]
         return sum(int(item.nbytes) for item in (*deleted, *older))
 
     def _find_known(self, fragments: tuple[Fragment, ...]) -> KnownParts:
@@ -153,6 +214,21 @@ class Parts:
         if not known:
             self._hold(number, self._parts[place].fragments, found)
         return found
+
+    def _extend_known(
+        self,
+        kind: str,
+        number: int,
+        run: Run,
+        nothing: Any,
+        extend: Callable[[Any, Sequence[Fragment]], Any],
+    ) -> Any:
+        """Return what an older version has made of the first fragments of a run, extended by the others."""
+        for later in range(1, min(_WRITES_AT_ONCE, len(run.fragments) - 1) + 1):
+            known = self._older.parts.get((kind, number, run.files[:-later]))
+            if known is not None and self._has_all(known):
+                return extend(known.made, run.fragments[-later:])
+        return extend(nothing, run.fragments)
 
     def _hold(self, number: int, fragments: tuple[Fragment, ...], column: pa.Array) -> None:
         """Hold the parts of a column as slices of one array of some fragments."""

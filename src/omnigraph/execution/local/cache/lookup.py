@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -21,6 +23,8 @@ _ROWS_PER_HASHED_VALUE = 8
 """The hash table is used if there are at least so many rows for each value looked for."""
 _FEW_VALUES = 4
 """So many values are looked for one by one, which costs less than calls of numpy and Arrow."""
+_BYTES_PER_LISTED_ROW = 256
+"""A number, an entry of a dictionary and a list with a number."""
 _NONE: Positions = np.empty(0, dtype=np.int64)
 
 
@@ -39,13 +43,17 @@ class HashTable:
     def of(values: pa.Array) -> HashTable:
         """Return the hash table of a run of values."""
         present = np.flatnonzero(np.asarray(values.is_valid().to_numpy(zero_copy_only=False)))
-        hashes = _hash_in_chunks(values)[present]
+        return HashTable.of_hashes(_hash_in_chunks(values)[present], present, len(values))
+
+    @staticmethod
+    def of_hashes(hashes: Hashes, present: Positions, size: int) -> HashTable:
+        """Return the hash table of the hashes of the values that are not NULL, and their places."""
         bits = max(1, len(present).bit_length())
         buckets = (hashes >> np.uint64(64 - bits)).astype(np.int64)
         order = order_of(buckets)
         starts = np.zeros((1 << bits) + 1, dtype=np.int64)
         np.cumsum(np.bincount(buckets, minlength=1 << bits), out=starts[1:])
-        return HashTable(bits, starts, hashes[order], present[order], len(values))
+        return HashTable(bits, starts, hashes[order], present[order], size)
 
     @property
     def nbytes(self) -> int:
@@ -71,10 +79,78 @@ class HashTable:
             active = active[at[active] < ends[active]]
 
 
+class _Shared:
+    """The hashes of all values that came in one row of versions, NULL for none, and the rows by them."""
+
+    def __init__(self, hashes: list[int | None]) -> None:
+        self.hashes: list[int | None] = []
+        self.rows: dict[int, list[int]] = {}
+        self.lock = threading.Lock()
+        self.add(hashes)
+
+    def add(self, hashes: list[int | None]) -> None:
+        """Add values at the end; a version looks at its own first ones only."""
+        for row, hashed in enumerate(hashes, len(self.hashes)):
+            if hashed is not None:
+                self.rows.setdefault(hashed, []).append(row)
+        self.hashes.extend(hashes)
+
+
+class GrowingTable:
+    """The rows of a run to which versions add some, by the hashes of their values; they share it."""
+
+    def __init__(self, shared: _Shared, size: int) -> None:
+        """Take what versions share, and how many values this one has."""
+        self._shared = shared
+        self.size = size
+
+    @staticmethod
+    def of(values: pa.Array) -> GrowingTable:
+        """Return the rows of a run of values."""
+        return GrowingTable(_Shared(_list_hashes(values)), len(values))
+
+    @staticmethod
+    def grow(before: GrowingTable | None, values: pa.Array) -> GrowingTable:
+        """Return the rows of a run, None for an empty one, and of more values after it."""
+        return GrowingTable.of(values) if before is None else before.extend(values)
+
+    def extend(self, values: pa.Array) -> GrowingTable:
+        """Return the rows of this run and of more values after it."""
+        shared, more = self._shared, _list_hashes(values)
+        with shared.lock:
+            if len(shared.hashes) == self.size:
+                shared.add(more)
+                return GrowingTable(shared, self.size + len(more))
+        # Another version has added other rows.
+        return GrowingTable(_Shared([*shared.hashes[: self.size], *more]), self.size + len(more))
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the table takes."""
+        return self.size * _BYTES_PER_LISTED_ROW
+
+    def find(self, hashed: int) -> list[int]:
+        """Return the rows with a hash, in order."""
+        return [row for row in self._shared.rows.get(hashed, ()) if row < self.size]
+
+    def find_each(self, hashes: Hashes) -> Iterator[tuple[Positions, Positions]]:
+        """Yield pairs of places and rows with the same hash, until all have been yielded."""
+        return self._table.find_each(hashes)
+
+    @cached_property
+    def _table(self) -> HashTable:
+        known = self._shared.hashes[: self.size]
+        present = np.array([row for row, hashed in enumerate(known) if hashed is not None], dtype=np.int64)
+        hashes = np.array([hashed for hashed in known if hashed is not None], dtype=np.uint64)
+        return HashTable.of_hashes(hashes, present, self.size)
+
+
 class Lookup:
     """Positions by value, for strings and integers. NULL and deleted rows are never found."""
 
-    def __init__(self, values: PartedColumn, tables: list[HashTable], deleted: Positions) -> None:
+    def __init__(
+        self, values: PartedColumn, tables: Sequence[HashTable | GrowingTable], deleted: Positions
+    ) -> None:
         """Take a column, the hash tables of its runs, and the sorted positions of deleted rows."""
         self._values = values
         self._tables = tables
@@ -140,6 +216,14 @@ class Lookup:
         stored, asked = self._values.take(positions), values.take(pa.array(places))
         same: Mask = np.asarray(pc.fill_null(pc.equal(stored, asked), False).to_numpy(zero_copy_only=False))
         return same & ~is_among(positions, self._deleted)
+
+
+def _list_hashes(values: pa.Array) -> list[int | None]:
+    """Return the hash of each value, None for NULL."""
+    if len(values) <= _FEW_VALUES:
+        return [None if value is None else hash_value(value) for value in values.to_pylist()]
+    hashes, valid = _hash_in_chunks(values).tolist(), values.is_valid().to_pylist()
+    return [hashed if is_valid else None for hashed, is_valid in zip(hashes, valid, strict=True)]
 
 
 def _hash_in_chunks(values: pa.Array) -> Hashes:

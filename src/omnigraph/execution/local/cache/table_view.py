@@ -18,7 +18,7 @@ from pyarrow.types import is_floating, is_integer
 from omnigraph.base.cancellation import acquire_cancellable
 from omnigraph.execution.local.cache.exact_numbers import ExactNumbers
 from omnigraph.execution.local.cache.fragment_cache import Parts
-from omnigraph.execution.local.cache.lookup import HashTable, Lookup
+from omnigraph.execution.local.cache.lookup import GrowingTable, HashTable, Lookup
 from omnigraph.execution.local.cache.parted_column import PartedColumn
 from omnigraph.execution.local.cache.ranks import Ranks, rank
 from omnigraph.execution.local.cache.storage_lookup import StorageLookup
@@ -145,9 +145,18 @@ class TableView:
         return found
 
     def _part(self, name: str) -> PartedColumn:
-        arrays = self._parts.by_runs(name, self._table.column_id(name))
-        found = PartedColumn.of(arrays or [pa.nulls(0, self._table.schema.field(name).type)])
-        first = found.parts[0]
+        number = self._table.column_id(name)
+        pieces = self._parts.pieces(name, number)
+
+        def join() -> list[pa.Array]:
+            with acquire_cancellable(self._lock):
+                return self._parts.by_runs(name, number)
+
+        if pieces.arrays:
+            found = PartedColumn(pieces.arrays, pieces.nbytes, join if len(pieces.arrays) > 2 else None)
+        else:
+            found = PartedColumn.of([pa.nulls(0, self._table.schema.field(name).type)])
+        first = found.first
         if first.null_count == 0 and (is_integer(first.type) or is_floating(first.type)):
             self._numbers[name] = first.to_numpy(zero_copy_only=True)
         self._parted[name] = found
@@ -251,9 +260,9 @@ class TableView:
             "lookup", name, lambda: Lookup(self.parted_column(name), self.hash_tables(name), self.deleted)
         )
 
-    def hash_tables(self, name: str) -> list[HashTable]:
+    def hash_tables(self, name: str) -> list[HashTable | GrowingTable]:
         """Return the hash table of each run of a column."""
-        return self._by_run("hashes", name, HashTable.of)
+        return self._by_run("hashes", name, HashTable.of, GrowingTable.grow)
 
     def ranks(self, name: str) -> Ranks:
         """Return the ranks of a whole column."""
@@ -315,8 +324,14 @@ class TableView:
         made: _Made = found
         return made
 
-    def _by_run(self, kind: str, name: str, make: Callable[[pa.Array], Any]) -> list[Any]:
+    def _by_run(
+        self,
+        kind: str,
+        name: str,
+        make: Callable[[pa.Array], Any],
+        grow: Callable[[Any, pa.Array], Any] | None = None,
+    ) -> list[Any]:
         """Return what is derived from a column run by run."""
         number = self._table.column_id(name)
         with acquire_cancellable(self._lock):
-            return self._parts.by_run(kind, name, number, make)
+            return self._parts.by_run(kind, name, number, make, grow)
