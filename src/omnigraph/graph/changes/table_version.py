@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -47,12 +48,12 @@ class TableVersion:
         rows, sight = core.tables.get(view, entry.key), view.sight(entry.key)
         return TableVersion(entry, type_, rows, lambda path: store.get(f"{entry.location}/{path}"), sight)
 
-    @property
-    def columns(self) -> list[str]:
+    @cached_property
+    def columns(self) -> Sequence[str]:
         """The stored columns: id, endpoints, properties by name."""
-        return list(table_schema(self.type).names)
+        return tuple(table_schema(self.type).names)
 
-    @property
+    @cached_property
     def holdable(self) -> Sequence[str]:
         """The columns to read at once where few rows are looked at; none where values lie in other files."""
         columns = self.columns

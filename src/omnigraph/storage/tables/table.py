@@ -43,9 +43,9 @@ class Table:
         self._name = name
         self._read = namespace.folder(name).read
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
-        """The table's Arrow schema."""
+        """The table's Arrow schema, which Lance makes anew for each who asks."""
         return self.dataset.schema
 
     @property
