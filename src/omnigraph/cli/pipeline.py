@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from omnigraph.base import clock
 from omnigraph.base.errors import Conflict, NotFound
+from omnigraph.base.handed.process_folders import working_folder
 from omnigraph.cli.config.addresses import choose_place
 from omnigraph.cli.options import IdempotencyKey
 from omnigraph.cli.output import count_of, print_json, print_note, print_table, print_text
@@ -101,7 +101,7 @@ class _StoredLoads:
         found = of_graph.pipelines[name]
         graph = og.open(root_of_graph(self.root, found.graph), actor=self.actor)
         graph.blob_sources = of_graph.blob_sources(is_served=False)
-        with tempfile.TemporaryDirectory(prefix="omnigraph-pipeline-") as folder:
+        with working_folder("pipeline") as folder:
             done = found.run(graph, Path(folder), key)
         return {
             "branch": found.branch,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from omnigraph.base.errors import (
     EmbeddingRefused,
     OmniError,
 )
+from omnigraph.base.handed.process_folders import working_folder
 from omnigraph.base.handed.secrets import hand_over
 from omnigraph.base.settings import Settings
 from omnigraph.embedding.build import build_provider, not_configured
@@ -103,7 +103,7 @@ class Embedder:
             yield self
             return
         other = Embedder(self._choice, self._settings)
-        with tempfile.TemporaryDirectory(prefix="omnigraph-vectors-") as passing:
+        with working_folder("vectors") as passing:
             kept = FolderCache(folder if folder is not None else passing)
             other.__dict__.update(_provider=self._provider, _memory=self._memory, _folder=kept)
             try:

@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import signal
 import socket
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from omnigraph.base.errors import BadInput, Unavailable
+from omnigraph.base.handed.process_folders import working_folder
 from omnigraph.base.plain import from_plain, to_plain
 from omnigraph.graph.write.integrity.blob_sources import forbid_files
 from omnigraph.policy.gate import Gate
@@ -85,7 +85,7 @@ def serve(request: ServeRequest, announce: Callable[[str], None]) -> None:
         check_cluster(request.cluster, not identity.is_open)
     host, port = _read_bind(request.bind)
     limits = RequestLimits.from_environment()
-    with tempfile.TemporaryDirectory(prefix="omnigraph-metrics-", ignore_cleanup_errors=True) as folder:
+    with working_folder("metrics") as folder:
         kept = replace(request, metrics=request.metrics or folder)
         os.environ[_REQUEST] = json.dumps(to_plain(kept))
         _run(request, limits, host, port, announce)

@@ -139,7 +139,7 @@ def test_an_error_of_a_load_names_records_and_no_file_of_the_server(client: Test
         )
         assert answer.status_code == 400
         assert told in answer.json()["error"], answer.text
-        assert "omnigraph-load-" not in answer.text
+        assert "omnigraph-work-" not in answer.text
 
 
 def test_the_text_of_a_schema_is_never_a_file_of_the_server(client: TestClient, tmp_path: Path) -> None:

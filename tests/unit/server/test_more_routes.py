@@ -108,7 +108,7 @@ def test_records_that_are_left_out_come_with_the_answer(client: TestClient) -> N
     told = answer.json()
     assert (answer.status_code, told["total_entities"], told["rejected"]) == (200, 1, 1)
     assert "x.jsonl" in told["rejected_records"][0]
-    assert "omnigraph-load-" not in answer.text
+    assert "omnigraph-work-" not in answer.text
 
 
 def test_an_etag_says_whether_bytes_are_the_same(client: TestClient, blob: dict[str, str]) -> None:

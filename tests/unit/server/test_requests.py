@@ -281,8 +281,8 @@ def test_a_load_whose_client_goes_in_the_middle_of_its_body_changes_nothing(
                 + json.dumps({"type": "N", "data": {"name": "half"}}).encode()
                 + b"\n"
             )
-            wait_until(lambda: list(tmp_path.glob("omnigraph-load-*/*")) != [])
-        wait_until(lambda: list(tmp_path.glob("omnigraph-load-*")) == [])
+            wait_until(lambda: list(tmp_path.glob("omnigraph-work-*/load-*/*")) != [])
+        wait_until(lambda: list(tmp_path.glob("omnigraph-work-*/load-*")) == [])
     assert og.open(root).snapshot().commit_id == head
 
 

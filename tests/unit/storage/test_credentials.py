@@ -92,8 +92,9 @@ def test_they_go_with_the_process_that_they_are_for(folder: Path) -> None:
     mine = Path(hand_over({"a": "b"}))
     remove_orphans()
     assert (left.exists(), mine.exists()) == (False, True)
-    user, _, number = mine.parent.name.removeprefix("omnigraph-credentials-").split("-")
-    elsewhere = folder / f"omnigraph-credentials-{user}-1-{ended.pid}"  # a container with the same folder
+    user, machine, _, number = mine.parent.name.removeprefix("omnigraph-credentials-").split("-")
+    # A container with the same folder.
+    elsewhere = folder / f"omnigraph-credentials-{user}-{machine}-1-{ended.pid}"
     elsewhere.mkdir()
     remove_orphans()
     assert elsewhere.exists() and int(number) == os.getpid()

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import atexit
 import os
+import platform
 import shutil
 import stat
 import tempfile
+import zlib
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from omnigraph.base.errors import BadInput
 
-CREDENTIALS, SIGHT = "credentials", "sight"
-"""What such folders hold: secrets for other processes, and lists of rows that are hidden from somebody."""
-_FOLDER_KINDS = (CREDENTIALS, SIGHT)
+CREDENTIALS, SIGHT, _WORK = "credentials", "sight", "work"
+"""What such folders hold: secrets for other processes, lists of hidden rows, files of work in progress."""
+_FOLDER_KINDS = (CREDENTIALS, SIGHT, _WORK)
 
 
 def private_folder(kind: str, owner: int) -> Path:
@@ -30,6 +32,16 @@ def private_folder(kind: str, owner: int) -> Path:
     if owner == os.getpid():
         _remove_at_exit(owner, folder)
     return folder
+
+
+def working_folder(purpose: str) -> tempfile.TemporaryDirectory[str]:
+    """Return a folder for the files of one piece of work, which goes with it, or after the process."""
+    owner = os.getpid()
+    _remove_orphans_once(owner)
+    parent = Path(f"{folders_of(_WORK)}{owner}")
+    make_private(parent)
+    _remove_at_exit(owner, parent)
+    return tempfile.TemporaryDirectory(dir=parent, prefix=f"{purpose}-", ignore_cleanup_errors=True)
 
 
 def folders_of(kind: str) -> str:
@@ -64,12 +76,18 @@ def remove_orphans() -> None:
 
 
 @cache
+def _remove_orphans_once(process: int) -> None:
+    remove_orphans()
+
+
+@cache
 def _namespace() -> str:
-    """Return what tells the numbers of our processes from those of a container that has the same folder."""
+    """Return what tells our processes from those of a container or machine that has the same folder."""
+    machine = f"{zlib.crc32(platform.node().encode()):08x}"
     try:
-        return f"{os.stat('/proc/self/ns/pid').st_ino}-"
+        return f"{machine}-{os.stat('/proc/self/ns/pid').st_ino}-"
     except OSError:
-        return ""
+        return f"{machine}-"
 
 
 @cache

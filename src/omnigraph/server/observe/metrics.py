@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
+from omnigraph.base.handed.process_folders import working_folder
 from omnigraph.base.ids import new_ulid
 from omnigraph.server.graphs import ServedGraphs
 from omnigraph.server.observe.cells import Cells, read_cells
@@ -48,7 +48,7 @@ class Metrics:
 
     def __init__(self, folder: Path | None = None) -> None:
         """Keep numbers in a folder, which is a temporary one of this process unless given."""
-        self._own = None if folder else TemporaryDirectory(prefix="omnigraph-metrics-")
+        self._own = None if folder else working_folder("metrics")
         self._folder = folder or Path(self._own.name if self._own else "")
         self._folder.mkdir(parents=True, exist_ok=True)
         self._cells = Cells(self._folder / f"{os.getpid()}-{new_ulid()}")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +12,7 @@ from fastapi.responses import Response
 
 from omnigraph.base.choices import LoadMode
 from omnigraph.base.errors import OmniError
+from omnigraph.base.handed.process_folders import working_folder
 from omnigraph.server.answers import describe_mutation
 from omnigraph.server.bodies import LoadBody, MutateBody
 from omnigraph.server.calls import GraphCall, GraphDep, WriteDep, WriteHeaders, read_condition
@@ -52,9 +51,8 @@ def run_mutation_if(call: GraphDep, headers: WriteDep, body: MutateBody) -> dict
 @router.post("/load")
 def load_text(call: GraphDep, headers: WriteDep, body: LoadBody) -> dict[str, Any]:
     """Load graph records as one commit: lines of JSON in a string."""
-    folder = tempfile.mkdtemp(prefix="omnigraph-load-")
-    path = os.path.join(folder, f"body{FILES['ndjson'][0]}")
-    try:
+    with working_folder("load") as folder:
+        path = os.path.join(folder, f"body{FILES['ndjson'][0]}")
         Path(path).write_bytes(body.data.encode(errors="surrogatepass"))
         options = LoadOptions(
             branch=body.branch,
@@ -67,8 +65,6 @@ def load_text(call: GraphDep, headers: WriteDep, body: LoadBody) -> dict[str, An
             return load_file(call, headers, folder, path, "ndjson", body.mode, options)
         except OmniError as error:
             raise name_records(error, folder, path, "ndjson", None) from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @router.post("/load/{format}")
@@ -83,23 +79,20 @@ async def load_records(
     """Load the body as one commit: graph records as NDJSON, or rows of one type as CSV, Parquet or Arrow."""
     pool = current_pool()
     await pool.run(_check_load, call, options)  # what is denied, or has no graph, is not read
-    folder = tempfile.mkdtemp(prefix="omnigraph-load-")
-    path = os.path.join(folder, f"body{FILES[format][0]}")
+    # A load that goes on without a client stops at its next checkpoint, or has read the file.
+    with working_folder("load") as folder:
+        path = os.path.join(folder, f"body{FILES[format][0]}")
 
-    def load() -> Response:
-        try:
-            done = load_file(call, headers, folder, path, format, mode, options)
-        except OmniError as error:
-            raise name_records(error, folder, path, format, options.source) from error
-        note_commit(done)
-        return JsonAnswer(done)
+        def load() -> Response:
+            try:
+                done = load_file(call, headers, folder, path, format, mode, options)
+            except OmniError as error:
+                raise name_records(error, folder, path, format, options.source) from error
+            note_commit(done)
+            return JsonAnswer(done)
 
-    try:
         await write_body(request.stream(), Path(path), pool.limits.load_bytes, pool)
         return await pool.run(load, writes=True)
-    finally:
-        # A load that goes on without a client stops at its next checkpoint, or has read the file.
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_load(call: GraphCall, options: LoadOptions) -> None:

@@ -7,7 +7,6 @@ import gzip
 import os
 import re
 import shutil
-import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
@@ -18,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from omnigraph.base.errors import BadInput, NotFound, OmniError
+from omnigraph.base.handed.process_folders import working_folder
 from omnigraph.storage.objects.s3 import open_s3
 
 _S3 = "s3://"
@@ -154,7 +154,7 @@ def file_size(address: str, options: Mapping[str, str]) -> int:
 @contextmanager
 def on_disk(addresses: Sequence[str], options: Mapping[str, str]) -> Iterator[list[str]]:
     """Give the paths of files as they are, those of a bucket copied to a temporary folder."""
-    with tempfile.TemporaryDirectory(prefix="omnigraph-input-") as folder:
+    with working_folder("input") as folder:
         yield [_local_copy(item, options, Path(folder, str(at))) for at, item in enumerate(addresses)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ import pyarrow as pa
 
 from omnigraph.base import clock
 from omnigraph.base.errors import OmniError
+from omnigraph.base.handed.process_folders import working_folder
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.load.keys.key_hashes import hash_keys
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
@@ -112,7 +112,7 @@ class _Spool:
     """A temporary Arrow file."""
 
     def __init__(self, schema: pa.Schema) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="omnigraph-keys-")
+        self._folder = working_folder("keys")
         self._path = str(Path(self._folder.name, "keys.arrow"))
         self._writer: pa.RecordBatchFileWriter | None = pa.ipc.new_file(self._path, schema)
 

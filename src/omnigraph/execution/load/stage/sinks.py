@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
@@ -13,6 +12,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.base.handed.process_folders import working_folder
 from omnigraph.execution.load.keys.row_digest import NO_ROWS, Rows
 from omnigraph.storage.tables.staging import StagedFragments, StagedTable
 
@@ -85,7 +85,7 @@ class SpoolSink:
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
-        self._folder = tempfile.TemporaryDirectory(prefix="omnigraph-load-")
+        self._folder = working_folder("load")
         self._path = Path(self._folder.name, "rows.arrow")
         self._writer = pa.ipc.new_file(str(self._path), schema)
 
