@@ -58,9 +58,9 @@ def test_a_backup_for_reading_writes_nothing_to_the_graph(uri: str, tmp_path: Pa
 
 def test_what_is_wrong_has_a_code(uri: str, tmp_path: Path) -> None:
     target = str(tmp_path / "backups")
-    assert run_json("backup", uri, target, "--since", "main", code=1)["code"] == "not_found"
     assert run_json("backup", uri, f"{uri}/x", code=1)["code"] == "bad_input"
     assert run_json("backups", target, code=1)["code"] == "not_found"
+    assert run_json("backup", uri, target, "--since", "main", code=1)["code"] == "not_found"
     run_text("backup", uri, target)
     head = insert(og.open(uri), "late")
     assert run_json("backup", uri, target, "--since", head, code=1)["code"] == "not_found"
